@@ -1,0 +1,170 @@
+/*
+ * How workers are born: CreateRemoteThreadEx with PROC_THREAD_ATTRIBUTE_UMS_THREAD. Everything else goes to the system.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The attribute list is the system's, and its entries have had one shape since Vista (Wine's is the same): a head, then
+ * { attribute, size, value }. The system's UpdateProcThreadAttribute refuses ours, so it is written here; that the
+ * shape is what we think is tried out before the first time.
+ */
+
+#define _KERNEL32_                              /* these are the definitions, not imports */
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include "kernel32_ums.h"
+#include "attach.h"
+#include "private/ums_private.h"
+
+#ifndef ERROR_OBJECT_NAME_EXISTS
+#define ERROR_OBJECT_NAME_EXISTS 698            /* mingw-w64 10 has no name for it */
+#endif
+
+#define MAX_ATTRIBUTES 32                       /* one bit each in the mask */
+
+struct attribute
+{
+    DWORD_PTR attr;
+    SIZE_T    size;
+    void     *value;
+};
+
+struct attribute_list
+{
+    DWORD mask;
+    DWORD size;
+    DWORD count;
+    DWORD pad;
+    DWORD_PTR unknown;
+    struct attribute attrs[MAX_ATTRIBUTES];     /* as many as the list was made for */
+};
+
+typedef BOOL (WINAPI *update_fn)( LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD_PTR, PVOID, SIZE_T, PVOID, PSIZE_T );
+typedef BOOL (WINAPI *initialize_fn)( LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD, PSIZE_T );
+typedef void (WINAPI *delete_fn)( LPPROC_THREAD_ATTRIBUTE_LIST );
+typedef HANDLE (WINAPI *create_fn)( HANDLE, LPSECURITY_ATTRIBUTES, SIZE_T, LPTHREAD_START_ROUTINE, LPVOID, DWORD,
+                                    LPPROC_THREAD_ATTRIBUTE_LIST, LPDWORD );
+
+BOOL WINAPI InitializeProcThreadAttributeList( LPPROC_THREAD_ATTRIBUTE_LIST list, DWORD count, DWORD flags,
+                                               PSIZE_T size )
+{
+    return ((initialize_fn)ums_original( "InitializeProcThreadAttributeList" ))( list, count, flags, size );
+}
+
+VOID WINAPI DeleteProcThreadAttributeList( LPPROC_THREAD_ATTRIBUTE_LIST list )
+{
+    ((delete_fn)ums_original( "DeleteProcThreadAttributeList" ))( list );
+}
+
+/* Does a list of two that got one known attribute look as it should? */
+static BOOL layout_fits( void )
+{
+    struct attribute_list list;
+    HANDLE process = NULL;
+    SIZE_T size = sizeof(list);
+
+    if (!InitializeProcThreadAttributeList( (LPPROC_THREAD_ATTRIBUTE_LIST)&list, 2, 0, &size )) return FALSE;
+    if (!((update_fn)ums_original( "UpdateProcThreadAttribute" ))( (LPPROC_THREAD_ATTRIBUTE_LIST)&list, 0,
+            PROC_THREAD_ATTRIBUTE_PARENT_PROCESS, &process, sizeof(process), NULL, NULL )) return FALSE;
+    return list.mask == 1 && list.size == 2 && list.count == 1 &&
+           list.attrs[0].attr == PROC_THREAD_ATTRIBUTE_PARENT_PROCESS && list.attrs[0].size == sizeof(process) &&
+           list.attrs[0].value == &process;
+}
+
+BOOL WINAPI UpdateProcThreadAttribute( LPPROC_THREAD_ATTRIBUTE_LIST opaque, DWORD flags, DWORD_PTR attr, PVOID value,
+                                       SIZE_T size, PVOID previous, PSIZE_T ret_size )
+{
+    static LONG fits;                           /* 0 not tried, 1 yes, 2 no; any thread may try */
+    struct attribute_list *list = (struct attribute_list *)opaque;
+    struct attribute *entry;
+    DWORD mask = 1u << (attr & PROC_THREAD_ATTRIBUTE_NUMBER);
+
+    if (attr != PROC_THREAD_ATTRIBUTE_UMS_THREAD)
+        return ((update_fn)ums_original( "UpdateProcThreadAttribute" ))( opaque, flags, attr, value, size, previous,
+                                                                         ret_size );
+
+    if (!fits) InterlockedExchange( &fits, layout_fits() ? 1 : 2 );
+    if (fits == 2) return ums_set_status( STATUS_NOT_SUPPORTED );
+
+    if (!list || !value) return ums_set_status( STATUS_INVALID_PARAMETER );
+    if (list->count >= list->size)
+    {
+        SetLastError( ERROR_GEN_FAILURE );
+        return FALSE;
+    }
+    if (size != sizeof(UMS_CREATE_THREAD_ATTRIBUTES))
+    {
+        SetLastError( ERROR_BAD_LENGTH );
+        return FALSE;
+    }
+    if (list->mask & mask)
+    {
+        SetLastError( ERROR_OBJECT_NAME_EXISTS );
+        return FALSE;
+    }
+    list->mask |= mask;
+    entry = &list->attrs[list->count++];
+    entry->attr  = attr;
+    entry->size  = size;
+    entry->value = value;
+    return TRUE;
+}
+
+/* Split a list: the UMS attribute, and in rest all others. */
+static const UMS_CREATE_THREAD_ATTRIBUTES *find_ums( const struct attribute_list *list, struct attribute_list *rest )
+{
+    const UMS_CREATE_THREAD_ATTRIBUTES *ums = NULL;
+    DWORD i;
+
+    if (!list || !(list->mask & (1u << (PROC_THREAD_ATTRIBUTE_UMS_THREAD & PROC_THREAD_ATTRIBUTE_NUMBER)))) return NULL;
+    rest->mask = list->mask & ~(1u << (PROC_THREAD_ATTRIBUTE_UMS_THREAD & PROC_THREAD_ATTRIBUTE_NUMBER));
+    rest->size = MAX_ATTRIBUTES;
+    rest->count = 0;
+    rest->pad = list->pad;
+    rest->unknown = list->unknown;
+    for (i = 0; i < list->count && i < MAX_ATTRIBUTES; i++)
+    {
+        if (list->attrs[i].attr == PROC_THREAD_ATTRIBUTE_UMS_THREAD) ums = list->attrs[i].value;
+        else rest->attrs[rest->count++] = list->attrs[i];
+    }
+    return ums;
+}
+
+/* The thread is always made suspended: what it is has to be known before it can run or anybody can touch it. */
+HANDLE WINAPI CreateRemoteThreadEx( HANDLE process, LPSECURITY_ATTRIBUTES sa, SIZE_T stack,
+                                    LPTHREAD_START_ROUTINE start, LPVOID param, DWORD flags,
+                                    LPPROC_THREAD_ATTRIBUTE_LIST list, LPDWORD id )
+{
+    create_fn create = (create_fn)ums_original( "CreateRemoteThreadEx" );
+    const struct ums_private *core = ums_private();
+    const UMS_CREATE_THREAD_ATTRIBUTES *ums;
+    struct attribute_list rest;
+    struct ums_context *worker;
+    LPTHREAD_START_ROUTINE entry;
+    HANDLE thread;
+    DWORD tid;
+
+    if (!(ums = find_ums( (struct attribute_list *)list, &rest )))
+        return create( process, sa, stack, start, param, flags, list, id );
+
+    if (GetProcessId( process ) != GetCurrentProcessId())
+    {
+        SetLastError( ERROR_INVALID_PARAMETER );
+        return NULL;
+    }
+    if (!ums_set_status( core->worker_bind( ums, start, param, &worker, &entry ) )) return NULL;
+
+    thread = create( process, sa, stack, entry, worker, flags | CREATE_SUSPENDED,
+                     rest.count ? (LPPROC_THREAD_ATTRIBUTE_LIST)&rest : NULL, &tid );
+    if (!thread)
+    {
+        core->worker_unbind( worker );
+        return NULL;
+    }
+    if (id) *id = tid;
+    core->worker_made( worker, thread, !!(flags & CREATE_SUSPENDED) );
+    if (!(flags & CREATE_SUSPENDED)) ResumeThread( thread );
+    return thread;
+}

@@ -1,0 +1,171 @@
+/*
+ * UMS contexts: life cycle, flags, user data.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A context has two holders: the client's handle, dropped by DeleteUmsThreadContext, and the home thread, which
+ * drops its reference when it has nothing more to do with it. The slot is used again when both are gone. A client deletes
+ * a context the moment it sees Terminated on one it dequeued, with the home thread still on its way out.
+ */
+
+#include "ums_core.h"
+
+enum                                            /* RTL_UMS_THREAD_INFO_CLASS [sdk] */
+{
+    INFO_USER_CONTEXT  = 1,
+    INFO_TEB           = 4,
+    INFO_IS_SUSPENDED  = 5,
+    INFO_IS_TERMINATED = 6
+};
+
+static struct ums_pool context_pool;
+
+int ums_context_init( void )
+{
+    return ums_pool_init( &context_pool, sizeof(struct ums_context), 65536 );
+}
+
+struct ums_context *ums_context_check( void *handle )
+{
+    return ums_pool_valid( &context_pool, handle ) ? handle : NULL;
+}
+
+static void zero( void *mem, size_t size )
+{
+    volatile unsigned char *p = mem;
+
+    while (size--) *p++ = 0;
+}
+
+/* A new context is marked terminated until a thread is made with it [seen]. The sequence number lives on. */
+ums_status ums_context_create( struct ums_context **context )
+{
+    struct ums_context *c = ums_pool_alloc( &context_pool );
+    uint64_t seq;
+
+    if (!c) return STATUS_NO_MEMORY;
+    seq = (atomic_load( &c->word ) & WORD_SEQ_MASK) + WORD_SEQ;
+    atomic_store( &c->link, NULL );
+    zero( c->context, sizeof(c->context) );
+    c->teb = NULL;
+    atomic_store( &c->user_context, NULL );
+    c->kind = CONTEXT_WORKER;
+    c->owner = NULL;
+    c->scheduler = NULL;
+    c->list = NULL;
+    c->inside = 0;
+    atomic_store( &c->suspend_count, 0 );
+    atomic_store( &c->tid, 0 );
+    atomic_store( &c->flags, CONTEXT_TERMINATED );
+    atomic_store( &c->word, seq | WORKER_NONE );
+    atomic_store( &c->refs, 1 );
+    ums_pool_open( c );
+    *context = c;
+    return STATUS_SUCCESS;
+}
+
+void ums_context_unref( struct ums_context *context )
+{
+    if (atomic_fetch_sub( &context->refs, 1 ) == 1) ums_pool_free( &context_pool, context );
+}
+
+ums_status ums_context_delete( void *handle )
+{
+    struct ums_context *context = ums_context_check( handle );
+
+    if (!context || !(atomic_load( &context->flags ) & CONTEXT_TERMINATED)) return STATUS_INVALID_PARAMETER;
+    if (!ums_pool_close( context )) return STATUS_INVALID_PARAMETER;     /* somebody else was faster */
+    ums_context_unref( context );
+    return STATUS_SUCCESS;
+}
+
+struct ums_context *ums_context_of_thread( uint32_t tid )
+{
+    uint32_t i, made = ums_pool_made( &context_pool );
+
+    for (i = 0; i < made; i++)
+    {
+        struct ums_context *context = ums_pool_at( &context_pool, i );
+
+        if (context && atomic_load( &context->tid ) == tid &&
+            !(atomic_load( &context->flags ) & CONTEXT_TERMINATED)) return context;
+    }
+    return NULL;
+}
+
+/* Buffers need not be aligned. */
+static void copy( void *to, const void *from, size_t size )
+{
+    unsigned char *d = to;
+    const unsigned char *s = from;
+
+    while (size--) *d++ = *s++;
+}
+
+ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length, uint32_t *ret )
+{
+    struct ums_context *context = ums_context_check( handle );
+    uint32_t flags;
+    uint8_t flag;
+    void *value;
+
+    if (ret) *ret = 0;
+    if (!context || !buffer) return STATUS_INVALID_PARAMETER;
+    flags = atomic_load( &context->flags );
+
+    switch (info_class)
+    {
+    case INFO_USER_CONTEXT:
+    case INFO_TEB:
+        if (length != sizeof(value)) return STATUS_INFO_LENGTH_MISMATCH;
+        value = info_class == INFO_TEB ? context->teb : atomic_load( &context->user_context );
+        copy( buffer, &value, sizeof(value) );
+        break;
+    case INFO_IS_SUSPENDED:
+    case INFO_IS_TERMINATED:
+        if (length != sizeof(flag)) return STATUS_INFO_LENGTH_MISMATCH;
+        flag = !!(flags & (info_class == INFO_IS_SUSPENDED ? CONTEXT_SUSPENDED : CONTEXT_TERMINATED));
+        copy( buffer, &flag, sizeof(flag) );
+        break;
+    default:
+        return STATUS_NOT_SUPPORTED;
+    }
+    if (ret) *ret = length;
+    return STATUS_SUCCESS;
+}
+
+ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffer, uint32_t length )
+{
+    struct ums_context *context = ums_context_check( handle );
+    void *value;
+
+    if (!context || !buffer) return STATUS_INVALID_PARAMETER;
+    if (info_class != INFO_USER_CONTEXT) return STATUS_NOT_SUPPORTED;
+    if (length != sizeof(value)) return STATUS_INFO_LENGTH_MISMATCH;
+    copy( &value, buffer, sizeof(value) );
+    atomic_store( &context->user_context, value );
+    return STATUS_SUCCESS;
+}
+
+/* Called before a thread is suspended and before it is resumed: while the bit is set nobody can execute the worker. An
+   Execute in the moment between this and the resume waits for the resume; one that comes after it never fails. */
+void ums_context_suspended( struct ums_context *context, int suspended )
+{
+    if (suspended)
+    {
+        if (atomic_fetch_add( &context->suspend_count, 1 )) return;
+        atomic_fetch_or( &context->word, WORD_SUSPENDED );
+        atomic_fetch_or( &context->flags, CONTEXT_SUSPENDED );
+    }
+    else
+    {
+        uint32_t count = atomic_load( &context->suspend_count );
+
+        do if (!count) return;                  /* suspended before it was ours */
+        while (!atomic_compare_exchange_weak( &context->suspend_count, &count, count - 1 ));
+        if (count != 1) return;
+        atomic_fetch_and( &context->flags, ~(uint32_t)CONTEXT_SUSPENDED );
+        atomic_fetch_and( &context->word, ~WORD_SUSPENDED );
+    }
+}

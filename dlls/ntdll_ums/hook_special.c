@@ -1,0 +1,183 @@
+/*
+ * Calls that change what the core knows about threads. These come here from every thread of the process.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include "ums_core.h"
+#include "hook.h"
+#include "umsnt.h"
+#include "private/ums_private.h"
+
+void (*ums_child_hook)( HANDLE process );
+
+struct thread_basic_info
+{
+    NTSTATUS status;
+    void *teb;
+    HANDLE pid, tid;
+    ULONG_PTR affinity;
+    LONG priority, base_priority;
+};
+
+static NTSTATUS native( struct ums_call *call )
+{
+    return (NTSTATUS)ums_call_native( call, NULL );
+}
+
+/* The scheduler or live worker of this process behind a thread handle, or NULL. */
+static struct ums_context *context_of_handle( HANDLE thread, struct ums_context *self )
+{
+    struct thread_basic_info info;
+
+    if (thread == GetCurrentThread()) return self;
+    if (NtQueryInformationThread( thread, ThreadBasicInformation, &info, sizeof(info), NULL )) return NULL;
+    if ((DWORD)(ULONG_PTR)info.pid != GetCurrentProcessId()) return NULL;
+    return ums_context_of_thread( (DWORD)(ULONG_PTR)info.tid );
+}
+
+uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+{
+    HANDLE thread = (HANDLE)call->args[0];
+    struct ums_context *target = thread ? context_of_handle( thread, self ) : self;
+    NTSTATUS status;
+
+    (void)row;
+    if (target && target == self)
+    {
+        if (self->kind == CONTEXT_SCHEDULER) ums_scheduler_end( self );
+        else ums_worker_end( self );
+        return (uint64_t)native( call );        /* does not come back */
+    }
+    status = native( call );
+    if (!status && target && target->kind == CONTEXT_WORKER) ums_worker_killed( target );
+    return (uint64_t)status;
+}
+
+/* The caller goes on as the only thread, through DLL_PROCESS_DETACH: nobody is left who could execute it. */
+uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+{
+    HANDLE process = (HANDLE)call->args[0];
+
+    (void)row;
+    if (self && (!process || process == GetCurrentProcess())) ke_set_current( NULL );
+    return (uint64_t)native( call );
+}
+
+uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+{
+    struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
+    NTSTATUS status;
+    int blocked;
+
+    (void)row;
+    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
+
+    ums_context_suspended( target, 1 );
+    blocked = target == self && ums_worker_block( self, 0 );
+    status = native( call );
+    if (status) ums_context_suspended( target, 0 );
+    if (blocked) ums_worker_unblock( self );
+    return (uint64_t)status;
+}
+
+uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+{
+    struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
+
+    (void)row;
+    if (target && target->kind == CONTEXT_WORKER) ums_context_suspended( target, 0 );
+    return (uint64_t)native( call );
+}
+
+/* ThreadUmsInformation, Query: the flags [guess: only the layout is known] */
+uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+{
+    THREAD_UMS_INFORMATION *info = (void *)call->args[2];
+    struct thread_basic_info basic;
+    struct ums_context *target;
+    uint64_t command, flags;
+    NTSTATUS status;
+
+    (void)row;
+    if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
+    if ((ULONG)call->args[3] != sizeof(*info)) return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
+    if (!ums_try_load( &info->Command, &command )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    if ((ULONG)command != UmsInformationCommandQuery) return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
+    if ((status = NtQueryInformationThread( (HANDLE)call->args[0], ThreadBasicInformation, &basic, sizeof(basic),
+                                            NULL ))) return (uint64_t)status;
+
+    target = context_of_handle( (HANDLE)call->args[0], self );
+    flags = !target ? 0 : target->kind == CONTEXT_SCHEDULER ? 1 : 2;
+    if (!ums_try_store( &info->ThreadUmsFlags, flags )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    if (call->stack[0])
+    {
+        ULONG size = sizeof(*info);
+        uint64_t old;
+
+        if (!ums_try_load( (void *)call->stack[0], &old ) ||
+            !ums_try_store( (void *)call->stack[0], (old & ~(uint64_t)0xffffffff) | size ))
+            return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    }
+    return STATUS_SUCCESS;
+}
+
+/* ThreadUmsInformation, Attach and Detach of the calling thread [seen] */
+uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+{
+    THREAD_UMS_INFORMATION *info = (void *)call->args[2];
+    ULONG length = (ULONG)call->args[3];
+    uint64_t command, list, context;
+
+    (void)row;
+    if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
+    if (length != FIELD_OFFSET( THREAD_UMS_INFORMATION, ThreadUmsFlags ) && length != sizeof(*info))
+        return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
+    if ((HANDLE)call->args[0] != GetCurrentThread()) return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
+    if (!ums_try_load( &info->Command, &command ) || !ums_try_load( &info->CompletionList, &list ) ||
+        !ums_try_load( &info->UmsContext, &context )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+
+    switch ((ULONG)command)
+    {
+    case UmsInformationCommandAttach:
+        return (uint64_t)ums_scheduler_attach( (void *)list, (void *)context );
+    case UmsInformationCommandDetach:
+        if (!self || self->kind != CONTEXT_SCHEDULER || self->scheduler->proc)
+            return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
+        ums_scheduler_detach( self );
+        return STATUS_SUCCESS;
+    default:
+        return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
+    }
+}
+
+/* The new process stands still until its creator resumes it: CreateProcess always makes it so, on Wine and Windows. */
+uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+{
+    uint64_t cookie = 0, process;
+    uintptr_t inside = 0;
+    NTSTATUS status;
+
+    (void)row;
+    if (self && self->kind == CONTEXT_WORKER)
+    {
+        inside = self->inside;
+        if (!inside)
+        {
+            self->inside = call->sp;
+            cookie = ums_worker_enter_kernel( self );
+        }
+    }
+    status = native( call );
+    if (!status && ums_child_hook && ums_try_load( (void *)call->args[0], &process ))
+        ums_child_hook( (HANDLE)process );
+    if (self && self->kind == CONTEXT_WORKER)
+    {
+        self->inside = inside;
+        ums_worker_leave_kernel( self, cookie );
+    }
+    return (uint64_t)status;
+}

@@ -1,0 +1,291 @@
+/*
+ * The entry hooks and the way behind them.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * At a hook, as at any system-call stub: arguments 1-4 in r10 (dispatcher) or rcx (stub), rdx, r8, r9; rcx and r11 are
+ * free. Volatile xmm registers are not kept across a system call, so C code may use them.
+ *
+ * Stack at ums_dispatcher_hook (called from the thunk):       at ums_stub_hook (jumped to from the stub):
+ *      rsp+0x00  return into the thunk                             rsp+0x00  return to the caller of the stub
+ *          0x08  return to the caller of the thunk                     0x08  home space of the caller
+ *          0x10  home space of the caller                              0x28  argument 5 ...
+ *          0x30  argument 5 ...
+ */
+
+#include "asm_offsets.h"
+
+        .data
+        .globl  ums_tls_offset, ums_dispatcher, ums_call_class, ums_stub_native
+        .p2align 3
+ums_dispatcher:
+        .quad   0
+ums_tls_offset:
+        .long   0
+        .bss
+        .p2align 6
+ums_call_class:
+        .space  CALL_NUMBERS
+ums_stub_native:
+        .space  8 * 256
+
+        .text
+
+/* ---- every thunk of ntdll and win32u comes here: the fast way out first ---- */
+
+        .globl  ums_dispatcher_hook
+        .def    ums_dispatcher_hook; .scl 2; .type 32; .endef
+        .p2align 6
+        .seh_proc ums_dispatcher_hook
+ums_dispatcher_hook:
+        .seh_endprologue
+        movl    %eax,%ecx
+        andl    $(CALL_NUMBERS - 1),%ecx
+        leaq    ums_call_class(%rip),%r11
+        movzbl  (%r11,%rcx),%ecx                /* ums_call_class[nr] */
+        testl   %ecx,%ecx
+        jnz     1f
+        jmp     *ums_dispatcher(%rip)
+1:      testl   $HOOK_ALL,%ecx
+        jnz     2f
+        movl    ums_tls_offset(%rip),%ecx
+        movq    %gs:(%rcx),%rcx                 /* the thread's context */
+        testq   %rcx,%rcx
+        jz      3f
+        cmpl    $0,CONTEXT_KIND(%rcx)           /* context->kind == CONTEXT_WORKER */
+        je      2f
+3:      jmp     *ums_dispatcher(%rip)
+2:      leaq    0x30(%rsp),%rcx
+        jmp     hook_frame
+        .seh_endproc
+
+/* ---- a patched stub; eax: row ---- */
+
+        .globl  ums_stub_hook
+        .def    ums_stub_hook; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_stub_hook
+ums_stub_hook:
+        .seh_endprologue
+        movq    %rcx,%r10
+        leaq    ums_call_class(%rip),%r11
+        movl    %eax,%eax
+        movzbl  (%r11,%rax),%ecx                /* ums_call_class[row] */
+        testl   $HOOK_ALL,%ecx
+        jnz     2f
+        movl    ums_tls_offset(%rip),%ecx
+        movq    %gs:(%rcx),%rcx
+        testq   %rcx,%rcx
+        jz      3f
+        cmpl    $0,CONTEXT_KIND(%rcx)
+        je      2f
+3:      leaq    ums_stub_native(%rip),%r11
+        movq    %r10,%rcx
+        jmp     *(%r11,%rax,8)                  /* ums_stub_native[row] */
+2:      leaq    0x28(%rsp),%rcx
+        jmp     stub_frame
+        .seh_endproc
+
+/*
+ * hook_frame, stub_frame: build a struct ums_call and let C decide. rcx: argument 5; eax: number.
+ * They differ in the alignment of the stack they come with.
+ *
+ *      rsp+0x00  home space of ums_hook_call
+ *          0x20  struct ums_call
+ */
+        .macro  CALL_FRAME size
+        subq    $\size,%rsp
+        .seh_stackalloc \size
+        .seh_endprologue
+        movl    %eax,%eax
+        movq    %rax,0x20+CALL_NR(%rsp)
+        movq    %r10,0x20+CALL_ARGS(%rsp)
+        movq    %rdx,0x28+CALL_ARGS(%rsp)
+        movq    %r8,0x30+CALL_ARGS(%rsp)
+        movq    %r9,0x38+CALL_ARGS(%rsp)
+        movq    %rcx,0x20+CALL_STACK(%rsp)
+        movq    %rsp,0x20+CALL_SP(%rsp)
+        leaq    0x20(%rsp),%rcx
+        call    ums_hook_call
+        addq    $\size,%rsp
+        ret
+        .endm
+
+        .p2align 4
+        .seh_proc hook_frame
+hook_frame:
+        CALL_FRAME 0x60                         /* entered with rsp 0 modulo 16 */
+        .seh_endproc
+
+        .p2align 4
+        .seh_proc stub_frame
+stub_frame:
+        CALL_FRAME 0x68                         /* entered with rsp 8 modulo 16 */
+        .seh_endproc
+
+/*
+ * ums_call_dispatcher( nr in rcx, args in rdx ): Wine's dispatcher, as a thunk would call it.
+ *
+ * The dispatcher takes its return address off the stack, subtracts 0xb (it returns to the thunk's `ret` behind `syscall`) and
+ * looks for argument 5 at 0x28 above. So the call needs a landing 0xb bytes before its return address: a short jump over
+ * three bytes and over the call (5 + 6 bytes). A dispatcher that returns to the call itself comes to the same place.
+ *
+ *      rsp+0x00  where the thunk's caller's return address would be
+ *          0x08  home space
+ *          0x28  arguments 5 .. 20
+ *          0xa8  (pad)
+ *          0xb8  rdi, rsi: call-saved
+ */
+        .globl  ums_call_dispatcher
+        .def    ums_call_dispatcher; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_call_dispatcher
+ums_call_dispatcher:
+        pushq   %rsi
+        .seh_pushreg %rsi
+        pushq   %rdi
+        .seh_pushreg %rdi
+        subq    $0xb8,%rsp
+        .seh_stackalloc 0xb8
+        .seh_endprologue
+        movq    %rcx,%rax
+        leaq    0x20(%rdx),%rsi
+        leaq    0x28(%rsp),%rdi
+        movl    $CALL_STACK_ARGS,%ecx
+        cld
+        rep movsq
+        movq    0x00(%rdx),%r10
+        movq    0x10(%rdx),%r8
+        movq    0x18(%rdx),%r9
+        movq    0x08(%rdx),%rdx
+        jmp     2f
+1:      jmp     3f
+        nop
+        nop
+        nop
+2:      call    *ums_dispatcher(%rip)
+3:      addq    $0xb8,%rsp
+        popq    %rdi
+        popq    %rsi
+        ret
+        .seh_endproc
+
+/* ums_call_stub( stub in rcx, args in rdx ): the private copy of a patched stub; the same frame as above. */
+        .globl  ums_call_stub
+        .def    ums_call_stub; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_call_stub
+ums_call_stub:
+        pushq   %rsi
+        .seh_pushreg %rsi
+        pushq   %rdi
+        .seh_pushreg %rdi
+        subq    $0xb8,%rsp
+        .seh_stackalloc 0xb8
+        .seh_endprologue
+        movq    %rcx,%rax
+        leaq    0x20(%rdx),%rsi
+        leaq    0x20(%rsp),%rdi
+        movl    $CALL_STACK_ARGS,%ecx
+        cld
+        rep movsq
+        movq    0x00(%rdx),%rcx
+        movq    0x10(%rdx),%r8
+        movq    0x18(%rdx),%r9
+        movq    0x08(%rdx),%rdx
+        call    *%rax
+        addq    $0xb8,%rsp
+        popq    %rdi
+        popq    %rsi
+        ret
+        .seh_endproc
+
+/*
+ * ums_try_store( to in rcx, value in rdx ), ums_try_load( from in rcx, value in rdx ): 1, or 0 if the access faults. The
+ * handler continues at the label behind, with rax 0.
+ */
+        .macro  TRY_BEGIN name
+        .globl  \name
+        .def    \name; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc \name
+\name:
+        .seh_handler try_handler, @except
+        .seh_handlerdata
+        .text
+        subq    $8,%rsp
+        .seh_stackalloc 8
+        .seh_endprologue
+        movl    $1,%eax
+        .endm
+
+        .macro  TRY_END
+        addq    $8,%rsp
+        ret
+        .seh_endproc
+        .endm
+
+        TRY_BEGIN ums_try_store
+        movq    %rdx,(%rcx)
+        TRY_END
+
+        TRY_BEGIN ums_try_load
+        movq    (%rcx),%rcx
+        movq    %rcx,(%rdx)
+        TRY_END
+
+/* EXCEPTION_DISPOSITION try_handler( record, frame, context in r8, dispatch ): make the function return 0. Only for faults
+   in its body: context->Rsp (0x98) is the frame of 8 bytes, Rip (0xf8), Rax (0x78). */
+        .def    try_handler; .scl 3; .type 32; .endef
+        .p2align 4
+        .seh_proc try_handler
+try_handler:
+        .seh_endprologue
+        movl    4(%rcx),%eax                    /* ExceptionFlags */
+        testl   $0x66,%eax                      /* unwinding: nothing to do */
+        jnz     1f
+        leaq    .Ltry_failed(%rip),%rax
+        movq    %rax,0xf8(%r8)
+        xorl    %eax,%eax                       /* ExceptionContinueExecution */
+        ret
+1:      movl    $1,%eax                         /* ExceptionContinueSearch */
+        ret
+        .seh_endproc
+
+        .p2align 4
+        .seh_proc try_failed
+try_failed:
+        subq    $8,%rsp                         /* never executed: entered below, with the frame in place */
+        .seh_stackalloc 8
+        .seh_endprologue
+.Ltry_failed:
+        xorl    %eax,%eax
+        addq    $8,%rsp
+        ret
+        .seh_endproc
+
+/* ums_linux_syscall( nr, a, b, c, d ): the Linux convention wants nr in rax, then rdi, rsi, rdx, r10. Only called where the
+   host was found to be Linux. */
+        .globl  ums_linux_syscall
+        .def    ums_linux_syscall; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_linux_syscall
+ums_linux_syscall:
+        pushq   %rsi
+        .seh_pushreg %rsi
+        pushq   %rdi
+        .seh_pushreg %rdi
+        .seh_endprologue
+        movq    %rcx,%rax
+        movq    %rdx,%rdi
+        movq    %r8,%rsi
+        movq    %r9,%rdx
+        movq    0x38(%rsp),%r10                 /* fifth argument: 0x28 + two pushes */
+        xorl    %r8d,%r8d
+        xorl    %r9d,%r9d
+        syscall
+        popq    %rdi
+        popq    %rsi
+        ret
+        .seh_endproc

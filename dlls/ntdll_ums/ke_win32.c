@@ -1,0 +1,184 @@
+/*
+ * ke.h on Wine and Windows.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The one difference between the hosts is how a thread sleeps on a word: a raw futex where the host is Wine on Linux and a
+ * trial shows that it works, else RtlWaitOnAddress (Windows 8 and later; Wine too, so UMS_PARK=address tries under Wine
+ * what Windows gets).
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include "ums_core.h"
+#include "ke_win32.h"
+#include "hook.h"
+#include "private/trace.h"
+
+#define LINUX_FUTEX        202
+#define FUTEX_WAIT_PRIVATE 128
+#define FUTEX_WAKE_PRIVATE 129
+#define LINUX_EAGAIN       11
+
+NTSTATUS NTAPI RtlWaitOnAddress( const void *, const void *, SIZE_T, const LARGE_INTEGER * );
+void NTAPI RtlWakeAddressAll( const void * );
+void NTAPI RtlWakeAddressSingle( const void * );
+NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
+NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
+NTSTATUS NTAPI NtCreateEvent( HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, ULONG, BOOLEAN );
+NTSTATUS NTAPI NtAllocateVirtualMemory( HANDLE, void **, ULONG_PTR, SIZE_T *, ULONG, ULONG );
+
+static int use_futex;
+
+/* ---- memory ---- */
+
+void *ke_reserve( size_t size )
+{
+    return VirtualAlloc( NULL, size, MEM_RESERVE, PAGE_READWRITE );
+}
+
+int ke_commit( void *addr, size_t size )
+{
+    SIZE_T len = size;
+
+    return !NtAllocateVirtualMemory( GetCurrentProcess(), &addr, 0, &len, MEM_COMMIT, PAGE_READWRITE );
+}
+
+/* ---- sleeping on a word ---- */
+
+static void futex_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    struct { int64_t sec, nsec; } spec;
+
+    if (timeout)
+    {
+        spec.sec  = *timeout / 10000000;
+        spec.nsec = *timeout % 10000000 * 100;
+    }
+    ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAIT_PRIVATE, value, timeout ? (uint64_t)&spec : 0 );
+}
+
+/* RtlWaitOnAddress makes a system call of its own, which the hook must leave alone: the worker that parks here may be
+   executed, and so be RUNNING, before it has really gone to sleep. */
+static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    struct ums_context *self = ke_current();
+    uintptr_t inside = 0;
+    LARGE_INTEGER rel;
+
+    if (timeout) rel.QuadPart = -*timeout;
+    if (self)
+    {
+        inside = self->inside;
+        self->inside = UINTPTR_MAX;
+    }
+    RtlWaitOnAddress( (const void *)word, &value, sizeof(value), timeout ? &rel : NULL );
+    if (self) self->inside = inside;
+}
+
+void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    if (use_futex) futex_wait( word, value, timeout );
+    else address_wait( word, value, timeout );
+}
+
+void ke_wake( _Atomic uint32_t *word, int all )
+{
+    if (use_futex) ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAKE_PRIVATE, all ? INT32_MAX : 1, 0 );
+    else if (all) RtlWakeAddressAll( (const void *)word );
+    else RtlWakeAddressSingle( (const void *)word );
+}
+
+/* A Linux system call is only tried where Wine says it runs on Linux; that it does what it should is then tried out. */
+static int futex_works( void )
+{
+    void (__cdecl *host_version)( const char **, const char ** );
+    _Atomic uint32_t word = 1;
+    const char *sysname = "";
+    char park[16];
+
+    if (ums_env( "UMS_PARK", park, sizeof(park) ) && !lstrcmpA( park, "address" )) return 0;
+    host_version = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "wine_get_host_version" );
+    if (!host_version) return 0;
+    host_version( &sysname, NULL );
+    if (lstrcmpA( sysname, "Linux" )) return 0;
+    return (int64_t)ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAIT_PRIVATE, 0, 0 ) == -LINUX_EAGAIN &&
+           ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAKE_PRIVATE, 1, 0 ) == 0;
+}
+
+int64_t ke_clock( void )
+{
+    static LARGE_INTEGER frequency;
+    LARGE_INTEGER now;
+
+    if (!frequency.QuadPart) QueryPerformanceFrequency( &frequency );
+    QueryPerformanceCounter( &now );
+    if (frequency.QuadPart == 10000000) return now.QuadPart;
+    return (int64_t)((double)now.QuadPart * 1e7 / (double)frequency.QuadPart);
+}
+
+/* ---- events ---- */
+
+ums_status ke_event_create( void **event )
+{
+    return NtCreateEvent( event, EVENT_ALL_ACCESS, NULL, 1 /* SynchronizationEvent */, FALSE );
+}
+
+void ke_event_set( void *event )
+{
+    NtSetEvent( event, NULL );
+}
+
+void ke_event_close( void *event )
+{
+    NtClose( event );
+}
+
+ums_status ke_event_duplicate( void *event, void **copy )
+{
+    return NtDuplicateObject( GetCurrentProcess(), event, GetCurrentProcess(), copy, 0, 0, DUPLICATE_SAME_ACCESS );
+}
+
+/* ---- this thread ---- */
+
+struct ums_context *ke_current( void )
+{
+    return (struct ums_context *)__readgsqword( ums_tls_offset );
+}
+
+void ke_set_current( struct ums_context *context )
+{
+    __writegsqword( ums_tls_offset, (uint64_t)context );
+}
+
+void *ke_teb( void )
+{
+    return NtCurrentTeb();
+}
+
+uint32_t ke_thread_id( void )
+{
+    return GetCurrentThreadId();
+}
+
+/* The context lives in a TLS slot of the TEB itself, so that the hook finds it with one load in any thread. */
+int ke_init( const char **why )
+{
+    DWORD slot = TlsAlloc();
+
+    if (slot >= TLS_MINIMUM_AVAILABLE)
+    {
+        if (slot != TLS_OUT_OF_INDEXES) TlsFree( slot );
+        *why = "no free TLS slot among the first 64";
+        return 0;
+    }
+    ums_tls_offset = 0x1480 + slot * 8;         /* TEB.TlsSlots */
+    use_futex = futex_works();
+    return 1;
+}
+
+const char *ke_park_name( void )
+{
+    return use_futex ? "futex" : "address";
+}

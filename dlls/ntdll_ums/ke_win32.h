@@ -1,0 +1,18 @@
+/*
+ * What the Windows side of ntdll_ums knows beyond ke.h.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef UMS_KE_WIN32_H
+#define UMS_KE_WIN32_H
+
+#include <stdint.h>
+
+int ke_init( const char **why );                /* 0: the host does not fit, *why says why */
+const char *ke_park_name( void );
+
+/* hook_x86_64.S: a Linux system call, past Wine */
+uint64_t ums_linux_syscall( uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d );
+
+#endif /* UMS_KE_WIN32_H */

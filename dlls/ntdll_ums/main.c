@@ -1,0 +1,126 @@
+/*
+ * ntdll_ums.dll: start.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include <windows.h>
+#include "ums_core.h"
+#include "hook.h"
+#include "ke_win32.h"
+#include "thread.h"
+#include "private/trace.h"
+#include "private/ums_private.h"
+
+BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved );
+
+extern void (*ums_child_hook)( HANDLE process );
+
+int __cdecl _snprintf( char *, size_t, const char *, ... );
+
+static char description[128];
+
+static void set_child_hook( void (*hook)( HANDLE process ) )
+{
+    ums_child_hook = hook;
+}
+
+static const char *describe( void )
+{
+    return description;
+}
+
+static const struct ums_private private_interface =
+{
+    ums_thread_bind, ums_thread_made, ums_worker_unbind, set_child_hook, describe
+};
+
+const struct ums_private * WINAPI ums_private( void )
+{
+    return &private_interface;
+}
+
+static int install_hook( const char **name, const char **why )
+{
+    char wanted[16];
+    int any = !ums_env( "UMS_HOOK", wanted, sizeof(wanted) ) || !lstrcmpA( wanted, "auto" );
+
+    if (!any && lstrcmpA( wanted, "dispatcher" ) && lstrcmpA( wanted, "stubs" ))
+    {
+        *why = "UMS_HOOK is none of auto, dispatcher, stubs";
+        return 0;
+    }
+    if (any || !lstrcmpA( wanted, "dispatcher" ))
+    {
+        *name = "dispatcher";
+        if (ums_hook_dispatcher( why )) return 1;
+        if (!any) return 0;
+        ums_info( "hook stubs, because %s", *why );
+    }
+    *name = "stubs";
+    return ums_hook_stubs( why );
+}
+
+static const char *choose_engine( const char **why )
+{
+    char wanted[16];
+
+    if (!ums_env( "UMS_ENGINE", wanted, sizeof(wanted) ) || !lstrcmpA( wanted, "auto" ) ||
+        !lstrcmpA( wanted, "handoff" )) return "handoff";
+    if (!lstrcmpA( wanted, "carry" ))
+    {
+        ums_info( "engine handoff, because carrying is not built yet" );
+        return "handoff";
+    }
+    *why = "UMS_ENGINE is none of auto, carry, handoff";
+    return NULL;
+}
+
+static void read_grace( void )
+{
+    char value[16];
+    int64_t us = 0;
+    const char *p;
+
+    if (!ums_env( "UMS_GRACE_US", value, sizeof(value) )) return;
+    for (p = value; *p >= '0' && *p <= '9'; p++) us = us * 10 + (*p - '0');
+    if (!*p && us > 0) ums_grace = us * 10;
+}
+
+static const char *host_name( void )
+{
+    const char *(__cdecl *version)( void ) = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ),
+                                                                     "wine_get_version" );
+    return version ? version() : NULL;
+}
+
+static BOOL start( HINSTANCE instance )
+{
+    const char *why = "memory is short", *hook = "", *engine, *wine;
+    HMODULE pinned;
+
+    if (!(engine = choose_engine( &why )) || !ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
+        !ke_init( &why ) || !install_hook( &hook, &why ))
+    {
+        ums_log( "cannot work here: %s", why );
+        return FALSE;
+    }
+    /* threads may be inside the hook at any time from now on */
+    GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const char *)instance,
+                        &pinned );
+    read_grace();
+    wine = host_name();
+    _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine, hook, ke_park_name(),
+               wine ? "wine-" : "windows", wine ? wine : "" );
+    ums_info( "active, %s", description );
+    return TRUE;
+}
+
+BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved )
+{
+    (void)reserved;
+    if (reason != DLL_PROCESS_ATTACH) return TRUE;
+    DisableThreadLibraryCalls( instance );
+    return start( instance );
+}

@@ -1,0 +1,124 @@
+/*
+ * Pools of objects whose memory never goes back: handles can be checked, stale pointers stay readable.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A slot is a header and an object. Free slots form a stack; its head carries a tag that changes with every pop and
+ * push, so that a slot which was popped and pushed again while somebody looked (ABA) fails the exchange. No lock: a
+ * thread may be suspended anywhere in here without stopping the others.
+ */
+
+#include "ums_core.h"
+
+struct pool_header
+{
+    _Atomic uint32_t live;                      /* 1 between alloc and close */
+    _Atomic uint32_t next;                      /* index + 1 of the next free slot; valid while on the free stack */
+    uint64_t pad;
+};
+_Static_assert( sizeof(struct pool_header) == 16, "objects are 16-aligned" );
+
+static struct pool_header *pool_header( const struct ums_pool *pool, uint32_t index )
+{
+    return (struct pool_header *)(pool->base + (size_t)index * pool->slot);
+}
+
+static struct pool_header *header_of( const void *object )
+{
+    return (struct pool_header *)object - 1;
+}
+
+int ums_pool_init( struct ums_pool *pool, size_t object, uint32_t max )
+{
+    pool->slot = (sizeof(struct pool_header) + object + 63) & ~(size_t)63;
+    pool->max  = max;
+    pool->base = ke_reserve( pool->slot * max );
+    return pool->base != NULL;
+}
+
+static void *pool_pop( struct ums_pool *pool )
+{
+    uint64_t head = atomic_load( &pool->free );
+    struct pool_header *slot;
+
+    for (;;)
+    {
+        uint64_t next;
+
+        if (!(uint32_t)head) return NULL;
+        slot = pool_header( pool, (uint32_t)head - 1 );
+        next = ((head >> 32) + 1) << 32 | atomic_load_explicit( &slot->next, memory_order_relaxed );
+        if (atomic_compare_exchange_weak( &pool->free, &head, next )) return slot + 1;
+    }
+}
+
+static void *pool_grow( struct ums_pool *pool )
+{
+    uint32_t index = atomic_load( &pool->made );
+
+    /* committed before it is counted: whoever sees the count may read the slot */
+    do
+    {
+        if (index >= pool->max) return NULL;
+        if (!ke_commit( pool_header( pool, index ), pool->slot )) return NULL;
+    }
+    while (!atomic_compare_exchange_weak( &pool->made, &index, index + 1 ));
+    return pool_header( pool, index ) + 1;
+}
+
+void *ums_pool_alloc( struct ums_pool *pool )
+{
+    void *object = pool_pop( pool );
+
+    if (!object) object = pool_grow( pool );
+    return object;
+}
+
+void ums_pool_free( struct ums_pool *pool, void *object )
+{
+    struct pool_header *slot = header_of( object );
+    uint32_t index = (uint32_t)(((char *)slot - pool->base) / pool->slot);
+    uint64_t head = atomic_load( &pool->free );
+    uint64_t next;
+
+    do
+    {
+        atomic_store_explicit( &slot->next, (uint32_t)head, memory_order_relaxed );
+        next = ((head >> 32) + 1) << 32 | (index + 1);
+    }
+    while (!atomic_compare_exchange_weak( &pool->free, &head, next ));
+}
+
+/* The caller has filled the object in and hands it out: from now on its address is a valid handle. */
+void ums_pool_open( void *object )
+{
+    atomic_store( &header_of( object )->live, 1 );
+}
+
+int ums_pool_close( void *object )
+{
+    uint32_t live = 1;
+
+    return atomic_compare_exchange_strong( &header_of( object )->live, &live, 0 );
+}
+
+int ums_pool_valid( const struct ums_pool *pool, const void *object )
+{
+    uintptr_t offset = (uintptr_t)object - (uintptr_t)pool->base - sizeof(struct pool_header);
+
+    if (offset % pool->slot || offset / pool->slot >= atomic_load( &pool->made )) return 0;
+    return atomic_load( &header_of( object )->live );
+}
+
+uint32_t ums_pool_made( const struct ums_pool *pool )
+{
+    return atomic_load( &pool->made );
+}
+
+void *ums_pool_at( const struct ums_pool *pool, uint32_t index )
+{
+    struct pool_header *slot = pool_header( pool, index );
+
+    return atomic_load( &slot->live ) ? slot + 1 : NULL;
+}

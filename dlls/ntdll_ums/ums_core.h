@@ -1,0 +1,220 @@
+/*
+ * Objects of the UMS core and the state machine of a worker. Host-free.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A worker's OS thread is its home. Its TEB, TLS, id, handle and stack are the worker's for life. A scheduler that
+ * executes a worker gives it a way to run and parks; here that way is handoff: the home thread is woken. Carrying (the
+ * scheduler's own thread goes on as the worker) will be a second way to resume the same READY state.
+ *
+ * One atomic word per worker says who owns it. All transitions are compare-and-swap:
+ *
+ *     NONE --bind--> STARTING --home parks--> QUEUED --dequeue--> READY --execute--> RUNNING
+ *     RUNNING --yield--> READY
+ *     RUNNING --wait that will block--> BLOCKED          by the worker, before it waits
+ *     RUNNING --call that may block--> INKERNEL(seq)     by the worker
+ *     INKERNEL(seq) --came back--> RUNNING               by the worker           \ one of the two
+ *     INKERNEL(seq) --grace is over--> BLOCKED           by its scheduler        / wins the CAS
+ *     BLOCKED --the call is done--> QUEUED --dequeue--> READY
+ *     RUNNING, INKERNEL, BLOCKED --ends--> DEAD (on the list)
+ *
+ *  READY    the user part is parked and belongs to nobody: any scheduler may execute it.
+ *  QUEUED   parked too, but on a completion list (or about to be); it becomes READY when it is dequeued, so that nobody
+ *           can run it while it is linked.
+ *  RUNNING, INKERNEL: owned by w->owner, whose thread waits for the worker's post.
+ *
+ * Memory is type-stable: contexts, lists and schedulers live in pools that never give memory back, and the sequence
+ * number in the state word goes on counting when a slot is used again. So a late look at an object that is gone
+ * reads a word that matches nothing, and a late wake-up is spurious.
+ */
+#ifndef UMS_CORE_H
+#define UMS_CORE_H
+
+#include "ke.h"
+
+#define UMS_CONTEXT_VERSION 0x0100              /* UMS_VERSION */
+
+/* RTL_UMS_CONTEXT.Flags [sdk] */
+#define CONTEXT_SCHEDULED_THREAD       0x01
+#define CONTEXT_SUSPENDED              0x02
+#define CONTEXT_TERMINATED             0x08
+#define CONTEXT_RUNNING_ON_SELF_THREAD 0x20
+
+enum worker_state
+{
+    WORKER_NONE,                                /* no thread */
+    WORKER_STARTING,
+    WORKER_QUEUED,
+    WORKER_READY,
+    WORKER_RUNNING,
+    WORKER_INKERNEL,
+    WORKER_BLOCKED,
+    WORKER_DEAD
+};
+
+/* the state word */
+#define WORD_STATE      ((uint64_t)0xff)
+#define WORD_SUSPENDED  ((uint64_t)0x100)       /* may not be executed; set and cleared by whoever suspends, resumes */
+#define WORD_HOME       ((uint64_t)0x200)       /* must be resumed at home, never carried */
+#define WORD_SEQ        ((uint64_t)0x10000)     /* one step of the sequence number in bits 16-63 */
+#define WORD_SEQ_MASK   (~(WORD_SEQ - 1))
+
+enum context_kind
+{
+    CONTEXT_WORKER,                             /* zero, so that a new context is a worker to be */
+    CONTEXT_SCHEDULER
+};
+
+/* A binary semaphore on one word: set at most once between two waits. Memory order: unpark releases, park acquires. */
+struct ums_park
+{
+    _Atomic uint32_t token;
+};
+
+struct ums_list
+{
+    _Atomic(struct ums_context *) head;         /* LIFO of linked contexts; push releases, take acquires */
+    _Atomic uint32_t refs;                      /* creator, schedulers, workers that will queue here */
+    _Atomic uint32_t asked;                     /* somebody holds a handle of the event: it must be set */
+    _Atomic uint32_t seq;                       /* counts empty -> non-empty; in-process waiters sleep on it */
+    _Atomic uint32_t waiters;
+    void *event;                                /* constant while refs > 0 */
+};
+
+struct ums_upcall
+{
+    uint32_t  reason;
+    uintptr_t payload;
+    void     *param;
+};
+
+struct ums_scheduler
+{
+    void *base;                                 /* stack base of every activation; offset known to upcall_x86_64.S */
+    void (*proc)(void);                         /* SchedulerProc, called from assembly only */
+    struct ums_upcall upcall;                   /* written by the poster before posted, or by the scheduler itself */
+    _Atomic uint32_t posted;                    /* upcall is complete (release / acquire) */
+    _Atomic uint32_t watching;                  /* the waiting scheduler wakes every grace period by itself */
+    struct ums_park park;
+    struct ums_list *list;                      /* referenced while in scheduling mode */
+    struct ums_context *context;                /* the scheduler thread's own */
+    struct ums_context *current;                /* the worker it last executed; scheduler thread only */
+};
+
+struct ums_context
+{
+    /* Part 1: RTL_UMS_CONTEXT. Windows' layout, do not change. */
+    _Atomic(struct ums_context *) link;         /* 0x000 */
+    uint64_t reserved0;
+    uint8_t  context[0x4d0];                    /* 0x010 */
+    void    *teb;                               /* 0x4e0 */
+    _Atomic(void *) user_context;               /* 0x4e8 */
+    _Atomic uint32_t flags;                     /* 0x4f0 CONTEXT_* */
+    uint32_t reserved1;
+    uint64_t context_lock;                      /* 0x4f8 */
+    void    *primary;                           /* 0x500 */
+    uint32_t counts[4];                         /* 0x508 */
+
+    /* Part 2: ours. */
+    _Atomic uint64_t word;                      /* the state word */
+    struct ums_park park;                       /* the home thread sleeps here */
+    uint32_t kind;                              /* enum context_kind; offset known to hook_x86_64.S */
+    _Atomic uint32_t refs;                      /* client's handle, home thread */
+    _Atomic uint32_t suspend_count;
+    _Atomic uint32_t tid;
+    uint32_t slow_calls;                        /* worker only: hint that it makes calls that may block */
+    struct ums_scheduler *owner;                /* worker: valid while RUNNING or INKERNEL, written by Execute */
+    struct ums_scheduler *scheduler;            /* scheduler context: the scheduler */
+    struct ums_list *list;                      /* referenced; where it is queued next; written by Execute */
+    uintptr_t inside;                           /* home thread only: stack pointer of the outermost hooked call, or 0 */
+    void *start;                                /* what CreateRemoteThreadEx was given */
+    void *start_param;
+};
+
+/* ---- pool.c ---- */
+
+struct ums_pool
+{
+    char *base;
+    size_t slot;                                /* header and object, bytes */
+    uint32_t max;                               /* slots */
+    _Atomic uint32_t made;                      /* slots ever used */
+    _Atomic uint64_t free;                      /* tag << 32 | index + 1 of a stack of free slots */
+};
+
+int   ums_pool_init( struct ums_pool *pool, size_t object, uint32_t max );
+void *ums_pool_alloc( struct ums_pool *pool );                        /* not zeroed: the caller resets what it uses */
+void  ums_pool_free( struct ums_pool *pool, void *object );
+void  ums_pool_open( void *object );                                   /* handle becomes valid */
+int   ums_pool_close( void *object );                                  /* handle becomes invalid; 0 if it was not valid */
+int   ums_pool_valid( const struct ums_pool *pool, const void *object );
+void *ums_pool_at( const struct ums_pool *pool, uint32_t index );     /* live object or NULL */
+uint32_t ums_pool_made( const struct ums_pool *pool );
+
+/* ---- park, in scheduler.c ---- */
+
+void ums_unpark( struct ums_park *park );
+void ums_park( struct ums_park *park, const int64_t *timeout );       /* with a time-out: may return without token */
+
+/* ---- completion.c ---- */
+
+int  ums_completion_init( void );
+struct ums_list *ums_list_check( void *handle );                      /* NULL if it is no live list */
+ums_status ums_list_create( struct ums_list **list );
+ums_status ums_list_delete( void *handle );
+ums_status ums_list_event( void *handle, void **event );
+void ums_list_ref( struct ums_list *list );
+void ums_list_unref( struct ums_list *list );
+void ums_list_push( struct ums_list *list, struct ums_context *context );
+struct ums_context *ums_list_take( struct ums_list *list );
+/* timeout: relative, 100 ns; NULL: for ever. STATUS_TIMEOUT when nothing came */
+ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout, struct ums_context **first );
+struct ums_context *ums_list_next( struct ums_context *context );
+
+/* ---- context.c ---- */
+
+int  ums_context_init( void );
+struct ums_context *ums_context_check( void *handle );
+ums_status ums_context_create( struct ums_context **context );
+ums_status ums_context_delete( void *handle );
+void ums_context_unref( struct ums_context *context );
+struct ums_context *ums_context_of_thread( uint32_t tid );            /* live scheduler or worker, or NULL */
+ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length, uint32_t *ret );
+ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffer, uint32_t length );
+void ums_context_suspended( struct ums_context *context, int suspended );
+static inline enum worker_state word_state( uint64_t word ) { return (enum worker_state)(word & WORD_STATE); }
+
+/* ---- scheduler.c ---- */
+
+extern int64_t ums_grace;                                             /* 100 ns */
+
+int  ums_scheduler_init( void );
+ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void), void *param );
+ums_status ums_scheduler_attach( void *list, void *context );
+void ums_scheduler_detach( struct ums_context *context );
+void ums_scheduler_end( struct ums_context *context );
+ums_status ums_execute( void *handle );
+ums_status ums_yield( void *param );
+
+/* a worker's life, called on its home thread but for bind, made and unbind */
+ums_status ums_worker_bind( void *context, void *list, void *start, void *param, struct ums_context **worker );
+void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid, int suspended );
+void ums_worker_unbind( struct ums_context *w );
+void ums_worker_start( struct ums_context *w );
+void ums_worker_end( struct ums_context *w );
+void ums_worker_killed( struct ums_context *w );                      /* by whoever killed the thread */
+int  ums_worker_block( struct ums_context *w, uintptr_t payload );
+void ums_worker_unblock( struct ums_context *w );
+uint64_t ums_worker_enter_kernel( struct ums_context *w );
+void ums_worker_leave_kernel( struct ums_context *w, uint64_t cookie );
+
+/* ---- sizes that Windows or the assembly rely on ---- */
+
+_Static_assert( offsetof( struct ums_context, teb ) == 0x4e0, "RTL_UMS_CONTEXT.Teb" );
+_Static_assert( offsetof( struct ums_context, user_context ) == 0x4e8, "RTL_UMS_CONTEXT.UserContext" );
+_Static_assert( offsetof( struct ums_context, flags ) == 0x4f0, "RTL_UMS_CONTEXT.Flags" );
+_Static_assert( offsetof( struct ums_context, context_lock ) == 0x4f8, "RTL_UMS_CONTEXT.ContextLock" );
+_Static_assert( offsetof( struct ums_context, word ) == 0x518, "end of RTL_UMS_CONTEXT" );
+
+#endif /* UMS_CORE_H */

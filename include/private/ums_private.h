@@ -1,0 +1,33 @@
+/*
+ * What kernel32_ums needs of ntdll_ums beyond the documented names: exported by ordinal 1, without a name.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef UMS_PRIVATE_H
+#define UMS_PRIVATE_H
+
+#include <windows.h>
+#include "umsnt.h"
+
+struct ums_context;
+
+struct ums_private
+{
+    /* A thread is about to be made as worker `context` of `list`; start it, suspended, with *entry( *arg ).
+       STATUS_INVALID_PARAMETER: wrong version, list or context, or the context has a live thread. Any thread. */
+    NTSTATUS (*worker_bind)( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start, void *param,
+                             struct ums_context **worker, LPTHREAD_START_ROUTINE *entry );
+    /* It was made, and stays suspended if suspended is set; then resume it. */
+    void (*worker_made)( struct ums_context *worker, HANDLE thread, BOOL suspended );
+    /* It could not be made. */
+    void (*worker_unbind)( struct ums_context *worker );
+    /* Called for each process that this one creates, while it stands still. */
+    void (*set_child_hook)( void (*hook)( HANDLE process ) );
+    /* "engine=handoff hook=dispatcher host=wine-8.0" */
+    const char *(*describe)( void );
+};
+
+const struct ums_private * WINAPI ums_private( void );
+
+#endif /* UMS_PRIVATE_H */
