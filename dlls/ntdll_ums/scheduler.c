@@ -103,28 +103,40 @@ static void worker_queue( struct ums_context *w, enum worker_state from )
 
 /* ---- the scheduler thread ---- */
 
-/* One look at the worker's word every grace period: the second look that finds the same call takes the worker as
-   blocked. w may have left long ago, be executed by another scheduler, or its slot be another worker's by now, as long as
+/* What a waiting scheduler has seen of its worker. */
+struct watch
+{
+    uint64_t call;                              /* the state word of the call found, 0: none */
+    int64_t  since;                             /* when it was found */
+    int      idle;                              /* looks in a row that found none */
+};
+
+/* One look at the worker's word every grace period: a later look that finds the same call takes the worker as blocked, if
+   the grace period is over; wake-ups come early too. w may have left long ago, be executed by another scheduler, or its slot be another worker's by now, as long as
    posted is checked between the two looks: if the first look saw a call that is not made under this scheduler, then
    the post came before that call. Returns 1 if the worker was taken. */
-static int scheduler_look( struct ums_scheduler *s, uint64_t *last, int *idle )
+static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
 {
     uint64_t word = atomic_load( &s->current->word );
 
     if (word_state( word ) == WORKER_INKERNEL)
     {
-        *idle = 0;
-        if (word == *last && atomic_compare_exchange_strong( &s->current->word, &word,
-                                                             (word & ~WORD_STATE) | WORKER_BLOCKED )) return 1;
-        *last = word;
+        int64_t now = ke_clock();
+
+        watch->idle = 0;
+        if (word == watch->call)
+            return now - watch->since >= ums_grace &&
+                   atomic_compare_exchange_strong( &s->current->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED );
+        watch->call  = word;
+        watch->since = now;
         return 0;
     }
-    *last = 0;
-    if (++*idle < IDLE_TICKS) return 0;
+    watch->call = 0;
+    if (++watch->idle < IDLE_TICKS) return 0;
 
     /* Stop looking. The worker sets its state, then reads watching; here it is the other way round (both sequentially
        consistent), so either the worker wakes us or we see it in the kernel. */
-    *idle = 0;
+    watch->idle = 0;
     atomic_store( &s->watching, 0 );
     if (word_state( atomic_load( &s->current->word ) ) == WORKER_INKERNEL) atomic_store( &s->watching, 1 );
     return 0;
@@ -132,12 +144,11 @@ static int scheduler_look( struct ums_scheduler *s, uint64_t *last, int *idle )
 
 static void scheduler_wait( struct ums_scheduler *s )
 {
-    uint64_t last = 0;
-    int idle = 0;
+    struct watch watch = { 0 };
 
     while (!atomic_load( &s->posted ))
     {
-        if (atomic_load( &s->watching ) && scheduler_look( s, &last, &idle ))
+        if (atomic_load( &s->watching ) && scheduler_look( s, &watch ))
         {
             s->upcall.reason  = REASON_BLOCKED;
             s->upcall.payload = PAYLOAD_SYSCALL;

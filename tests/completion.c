@@ -1,0 +1,271 @@
+/*
+ * White box: completion lists.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "ke_fake.h"
+
+static struct ums_context *queued_context( void )
+{
+    struct ums_context *context;
+
+    assert_int_equal( ums_context_create( &context ), STATUS_SUCCESS );
+    atomic_store( &context->word, (atomic_load( &context->word ) & ~WORD_STATE) | WORKER_QUEUED );
+    return context;
+}
+
+static void drop( struct ums_context *context )
+{
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+}
+
+static void take_gives_all_and_makes_them_ready( void **state )
+{
+    struct ums_context *a = queued_context(), *b = queued_context(), *first;
+    struct ums_list *list;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    assert_null( ums_list_take( list ) );
+    ums_list_push( list, a );
+    ums_list_push( list, b );
+    first = ums_list_take( list );
+    assert_ptr_equal( first, b );
+    assert_int_equal( word_state( atomic_load( &a->word ) ), WORKER_READY );
+    assert_int_equal( word_state( atomic_load( &b->word ) ), WORKER_READY );
+    assert_ptr_equal( ums_list_next( first ), a );
+    assert_null( ums_list_next( first ) );      /* the link is consumed */
+    assert_null( ums_list_next( a ) );
+    assert_null( ums_list_take( list ) );
+    assert_int_equal( ums_list_delete( list ), STATUS_SUCCESS );
+    drop( a );
+    drop( b );
+}
+
+static void take_keeps_the_suspended_bit_and_the_dead( void **state )
+{
+    struct ums_context *a = queued_context(), *b = queued_context();
+    struct ums_list *list;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    atomic_fetch_or( &a->word, WORD_SUSPENDED );
+    atomic_store( &b->word, WORKER_DEAD );
+    ums_list_push( list, a );
+    ums_list_push( list, b );
+    ums_list_take( list );
+    assert_int_equal( word_state( atomic_load( &a->word ) ), WORKER_READY );
+    assert_true( atomic_load( &a->word ) & WORD_SUSPENDED );
+    assert_int_equal( word_state( atomic_load( &b->word ) ), WORKER_DEAD );
+    ums_list_delete( list );
+    drop( a );
+    drop( b );
+}
+
+static void the_event_is_set_on_edges_once_asked_for( void **state )
+{
+    struct ums_context *a = queued_context(), *b = queued_context();
+    struct fake_event *event;
+    struct ums_list *list;
+    void *handle;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    event = list->event;
+    ums_list_push( list, a );
+    assert_int_equal( atomic_load( &event->sets ), 0 );       /* nobody has a handle */
+    assert_int_equal( ums_list_event( list, &handle ), STATUS_SUCCESS );
+    assert_int_equal( atomic_load( &event->sets ), 1 );       /* there is something */
+    ums_list_push( list, b );
+    assert_int_equal( atomic_load( &event->sets ), 1 );       /* no edge */
+    ums_list_take( list );
+    ums_list_push( list, a );
+    assert_int_equal( atomic_load( &event->sets ), 2 );
+    ums_list_take( list );
+    ums_list_delete( list );
+    ke_event_close( handle );
+    drop( a );
+    drop( b );
+}
+
+static struct ums_list *doomed;
+
+static void delete_the_list( void *event )
+{
+    (void)event;
+    fake_on_event_set = NULL;
+    ums_list_take( doomed );
+    assert_int_equal( ums_list_delete( doomed ), STATUS_SUCCESS );
+}
+
+/* A client that sees the last worker's context deletes the list while that worker is still signalling. */
+static void a_list_survives_its_deletion_while_somebody_signals( void **state )
+{
+    struct ums_context *a = queued_context();
+    int errors = atomic_load( &fake_errors ), open = atomic_load( &fake_events_open );
+    void *handle;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &doomed ), STATUS_SUCCESS );
+    assert_int_equal( ums_list_event( doomed, &handle ), STATUS_SUCCESS );
+    ke_event_close( handle );
+    ums_list_ref( doomed );                     /* what a worker holds */
+    fake_on_event_set = delete_the_list;
+    ums_list_push( doomed, a );
+    ums_list_unref( doomed );
+    assert_int_equal( atomic_load( &fake_errors ), errors );
+    assert_int_equal( atomic_load( &fake_events_open ), open );
+    drop( a );
+}
+
+static void handles_are_checked( void **state )
+{
+    struct ums_list *list;
+    void *event;
+    char stack[64];
+
+    (void)state;
+    assert_int_equal( ums_list_delete( NULL ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_list_delete( stack ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    assert_int_equal( ums_list_delete( (char *)list + 8 ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_list_delete( list ), STATUS_SUCCESS );
+    assert_int_equal( ums_list_delete( list ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_list_event( list, &event ), STATUS_INVALID_PARAMETER );
+}
+
+static void failures_leave_nothing_behind( void **state )
+{
+    struct ums_list *list, *again;
+    int open = atomic_load( &fake_events_open );
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    ums_list_delete( list );
+    fake_event_fails = 1;
+    assert_int_equal( ums_list_create( &again ), STATUS_NO_MEMORY );
+    fake_event_fails = 0;
+    assert_int_equal( ums_list_create( &again ), STATUS_SUCCESS );
+    assert_ptr_equal( again, list );            /* the slot was given back */
+    ums_list_delete( again );
+    assert_int_equal( atomic_load( &fake_events_open ), open );
+}
+
+static void a_wait_times_out_and_takes_what_is_there( void **state )
+{
+    struct ums_context *a = queued_context(), *first = a;
+    struct ums_list *list;
+    int64_t zero = 0, ms = 10000, start = ke_clock();
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    assert_int_equal( ums_list_wait( list, &zero, &first ), STATUS_TIMEOUT );
+    assert_null( first );
+    assert_int_equal( ums_list_wait( list, &ms, &first ), STATUS_TIMEOUT );
+    assert_true( ke_clock() - start >= ms );
+    assert_int_equal( atomic_load( &list->waiters ), 0 );
+    ums_list_push( list, a );
+    assert_int_equal( ums_list_wait( list, NULL, &first ), STATUS_SUCCESS );
+    assert_ptr_equal( first, a );
+    ums_list_delete( list );
+    drop( a );
+}
+
+/* ---- several waiters, several pushers: every context is taken once, no waiter sleeps for ever ---- */
+
+#define PUSHERS 2
+#define WAITERS 3
+#define ROUNDS  20000
+
+static struct ums_list *shared;
+static struct ums_context *last;                /* whoever takes it passes it on and ends */
+static _Atomic int taken;
+
+/* No time-out: a lost wake-up hangs the test. */
+static void *waiter( void *arg )
+{
+    int ended = 0;
+
+    (void)arg;
+    while (!ended)
+    {
+        struct ums_context *context, *next;
+
+        assert_int_equal( ums_list_wait( shared, NULL, &context ), STATUS_SUCCESS );
+        for (; context; context = next)
+        {
+            next = ums_list_next( context );
+            if (context == last) ended = 1;
+            else
+            {
+                atomic_store( &context->word, WORKER_NONE );
+                atomic_fetch_add( &taken, 1 );
+            }
+        }
+    }
+    ums_list_push( shared, last );
+    return NULL;
+}
+
+static void *pusher( void *arg )
+{
+    struct ums_context **contexts = arg;
+    int i;
+
+    for (i = 0; i < ROUNDS; i++)
+    {
+        struct ums_context *context = contexts[i % 8];
+
+        while (word_state( atomic_load( &context->word ) ) != WORKER_NONE) sched_yield();
+        atomic_store( &context->word, WORKER_QUEUED );
+        ums_list_push( shared, context );
+    }
+    return NULL;
+}
+
+static void nothing_is_lost_between_pushers_and_waiters( void **state )
+{
+    struct ums_context *contexts[PUSHERS][8];
+    pthread_t threads[PUSHERS + WAITERS];
+    int i, j;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &shared ), STATUS_SUCCESS );
+    for (i = 0; i < PUSHERS; i++) for (j = 0; j < 8; j++)
+        assert_int_equal( ums_context_create( &contexts[i][j] ), STATUS_SUCCESS );
+    last = queued_context();
+    for (i = 0; i < WAITERS; i++) pthread_create( &threads[i], NULL, waiter, NULL );
+    for (i = 0; i < PUSHERS; i++) pthread_create( &threads[WAITERS + i], NULL, pusher, contexts[i] );
+    for (i = 0; i < PUSHERS; i++) pthread_join( threads[WAITERS + i], NULL );
+    ums_list_push( shared, last );
+    for (i = 0; i < WAITERS; i++) pthread_join( threads[i], NULL );
+    assert_ptr_equal( ums_list_take( shared ), last );
+    drop( last );
+    assert_int_equal( atomic_load( &taken ), PUSHERS * ROUNDS );
+    ums_list_delete( shared );
+    for (i = 0; i < PUSHERS; i++) for (j = 0; j < 8; j++) drop( contexts[i][j] );
+}
+
+int main( void )
+{
+    const struct CMUnitTest tests[] =
+    {
+        cmocka_unit_test( take_gives_all_and_makes_them_ready ),
+        cmocka_unit_test( take_keeps_the_suspended_bit_and_the_dead ),
+        cmocka_unit_test( the_event_is_set_on_edges_once_asked_for ),
+        cmocka_unit_test( a_list_survives_its_deletion_while_somebody_signals ),
+        cmocka_unit_test( handles_are_checked ),
+        cmocka_unit_test( failures_leave_nothing_behind ),
+        cmocka_unit_test( a_wait_times_out_and_takes_what_is_there ),
+        cmocka_unit_test( nothing_is_lost_between_pushers_and_waiters ),
+    };
+
+    fake_init();
+    return cmocka_run_group_tests( tests, NULL, NULL );
+}

@@ -1,0 +1,185 @@
+/*
+ * The make-believe ke.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "ke_fake.h"
+
+_Atomic int fake_errors, fake_events_open, fake_wakes;
+int fake_commit_fails, fake_event_fails;
+_Thread_local void (*fake_on_event_set)( void *event );
+_Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
+
+static _Thread_local struct ums_context *current;
+static _Thread_local jmp_buf *base;
+static _Thread_local int teb;
+
+void *ke_reserve( size_t size )
+{
+    void *mem = mmap( NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0 );
+
+    return mem == MAP_FAILED ? NULL : mem;
+}
+
+int ke_commit( void *addr, size_t size )
+{
+    uintptr_t start = (uintptr_t)addr & ~(uintptr_t)4095, end = ((uintptr_t)addr + size + 4095) & ~(uintptr_t)4095;
+
+    if (fake_commit_fails) return 0;
+    return !mprotect( (void *)start, end - start, PROT_READ | PROT_WRITE );
+}
+
+void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    struct timespec spec;
+
+    if (timeout)
+    {
+        spec.tv_sec  = *timeout / 10000000;
+        spec.tv_nsec = *timeout % 10000000 * 100;
+    }
+    syscall( SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout ? &spec : NULL );
+}
+
+void ke_wake( _Atomic uint32_t *word, int all )
+{
+    atomic_fetch_add( &fake_wakes, 1 );
+    if (fake_on_wake) fake_on_wake( word );
+    syscall( SYS_futex, word, FUTEX_WAKE_PRIVATE, all ? 0x7fffffff : 1 );
+}
+
+int64_t ke_clock( void )
+{
+    struct timespec now;
+
+    clock_gettime( CLOCK_MONOTONIC, &now );
+    return (int64_t)now.tv_sec * 10000000 + now.tv_nsec / 100;
+}
+
+/* Events are never freed, so that the use of a closed one can be counted. */
+static struct fake_event events[4096];
+static _Atomic unsigned int event_count;
+
+ums_status ke_event_create( void **event )
+{
+    struct fake_event *e;
+
+    if (fake_event_fails) return STATUS_NO_MEMORY;
+    e = &events[atomic_fetch_add( &event_count, 1 ) % 4096];
+    atomic_store( &e->open, 1 );
+    atomic_fetch_add( &fake_events_open, 1 );
+    *event = e;
+    return STATUS_SUCCESS;
+}
+
+void ke_event_set( void *event )
+{
+    struct fake_event *e = event;
+
+    if (fake_on_event_set) fake_on_event_set( event );
+    if (!atomic_load( &e->open )) atomic_fetch_add( &fake_errors, 1 );
+    atomic_fetch_add( &e->sets, 1 );
+}
+
+void ke_event_close( void *event )
+{
+    struct fake_event *e = event;
+
+    if (atomic_fetch_sub( &e->open, 1 ) <= 0) atomic_fetch_add( &fake_errors, 1 );
+    atomic_fetch_sub( &fake_events_open, 1 );
+}
+
+ums_status ke_event_duplicate( void *event, void **copy )
+{
+    struct fake_event *e = event;
+
+    atomic_fetch_add( &e->open, 1 );
+    atomic_fetch_add( &fake_events_open, 1 );
+    *copy = event;
+    return STATUS_SUCCESS;
+}
+
+struct ums_context *ke_current( void )
+{
+    return current;
+}
+
+void ke_set_current( struct ums_context *context )
+{
+    current = context;
+}
+
+void *ke_teb( void )
+{
+    return &teb;
+}
+
+uint32_t ke_thread_id( void )
+{
+    return (uint32_t)syscall( SYS_gettid );
+}
+
+void ke_scheduler_run( struct ums_scheduler *s )
+{
+    jmp_buf here;
+
+    base = &here;
+    s->base = &here;
+    setjmp( here );
+    ((fake_proc)s->proc)( s->upcall.reason, s->upcall.payload, s->upcall.param );
+}
+
+_Noreturn void ke_scheduler_upcall( struct ums_scheduler *s )
+{
+    if (s->base != base) abort();
+    longjmp( *base, 1 );
+}
+
+void fake_init( void )
+{
+    static int done;
+
+    if (done++) return;
+    if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init()) abort();
+}
+
+static void *home( void *arg )
+{
+    struct fake_worker *worker = arg;
+    struct ums_context *w = worker->context;
+
+    ums_worker_made( w, &teb, ke_thread_id(), 0 );
+    ums_worker_start( w );
+    worker->start( worker->param );
+    ums_worker_end( w );
+    return NULL;
+}
+
+ums_status fake_worker_create( struct fake_worker *worker, void *context, void *list, void (*start)( void * ),
+                               void *param )
+{
+    ums_status status;
+
+    worker->start = start;
+    worker->param = param;
+    if ((status = ums_worker_bind( context, list, NULL, NULL, &worker->context ))) return status;
+    if (!pthread_create( &worker->thread, NULL, home, worker )) return STATUS_SUCCESS;
+    ums_worker_unbind( worker->context );
+    return STATUS_NO_MEMORY;
+}
+
+ums_status fake_scheduler_enter( void *list, fake_proc proc, void *param )
+{
+    return ums_scheduler_enter( UMS_CONTEXT_VERSION, list, (void (*)(void))proc, param );
+}

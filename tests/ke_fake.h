@@ -1,0 +1,46 @@
+/*
+ * A make-believe ke: the core's host in the white-box tests. Threads are pthreads, events are counted, and a test can do
+ * something at the very moment when the core wakes a sleeper or sets an event.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef KE_FAKE_H
+#define KE_FAKE_H
+
+#include <pthread.h>
+#include "../dlls/ntdll_ums/ums_core.h"
+
+struct fake_event
+{
+    _Atomic int sets;                           /* how often it was set */
+    _Atomic int open;                           /* handles; setting a closed event is counted as an error */
+};
+
+extern _Atomic int fake_errors;                 /* a promise of ke.h was broken */
+extern _Atomic int fake_events_open;
+extern _Atomic int fake_wakes;                  /* calls of ke_wake */
+extern int fake_commit_fails;                   /* ke_commit refuses */
+extern int fake_event_fails;                    /* ke_event_create refuses */
+extern _Thread_local void (*fake_on_event_set)( void *event );      /* called before it is set */
+extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
+
+/* Start the core once per process. */
+void fake_init( void );
+
+/* A worker's home thread: binds context and list, starts a pthread which runs start( param ) as the worker and ends it. */
+struct fake_worker
+{
+    struct ums_context *context;
+    pthread_t thread;
+    void (*start)( void *param );
+    void *param;
+};
+ums_status fake_worker_create( struct fake_worker *worker, void *context, void *list, void (*start)( void * ),
+                               void *param );
+
+/* The scheduler's entry point has the real one's arguments; this sets it and enters scheduling mode. */
+typedef void (*fake_proc)( uint32_t reason, uintptr_t payload, void *param );
+ums_status fake_scheduler_enter( void *list, fake_proc proc, void *param );
+
+#endif /* KE_FAKE_H */

@@ -1,0 +1,519 @@
+/*
+ * White box: the state machine of workers. The scheduler is the main thread; workers are pthreads that call what the
+ * entry hook would call.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "ke_fake.h"
+
+enum { STARTUP, BLOCKED, YIELD };
+
+#define MAX_UPCALLS 64
+
+/* what one run of a scheduler saw */
+static struct upcall
+{
+    uint32_t  reason;
+    uintptr_t payload;
+    void     *param;
+} upcalls[MAX_UPCALLS];
+static int upcall_count;
+
+static struct ums_list *list, *other_list;
+static struct ums_context *context;
+static struct fake_worker worker;
+static _Atomic int flag;
+static ums_status seen_status;
+static enum worker_state seen_state;
+
+static enum worker_state state_of( struct ums_context *c )
+{
+    return word_state( atomic_load( &c->word ) );
+}
+
+static struct ums_context *take_one( struct ums_list *from )
+{
+    struct ums_context *first;
+
+    ums_list_wait( from, NULL, &first );
+    return first;
+}
+
+static void set_up( void )
+{
+    upcall_count = 0;
+    atomic_store( &flag, 0 );
+    ums_list_create( &list );
+    ums_list_create( &other_list );
+    ums_context_create( &context );
+}
+
+static void tear_down( void )
+{
+    assert_int_equal( atomic_load( &context->flags ) & CONTEXT_TERMINATED, CONTEXT_TERMINATED );
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    ums_list_delete( list );
+    ums_list_delete( other_list );
+    assert_null( ke_current() );
+    assert_int_equal( atomic_load( &fake_errors ), 0 );
+}
+
+static void note( uint32_t reason, uintptr_t payload, void *param )
+{
+    if (upcall_count < MAX_UPCALLS) upcalls[upcall_count] = (struct upcall){ reason, payload, param };
+    upcall_count++;
+}
+
+/* Executes the worker until it has ended, taking it from the list whenever it blocked. */
+static void run_to_end( uint32_t reason, uintptr_t payload, void *param )
+{
+    struct ums_context *w = param;
+
+    note( reason, payload, param );
+    if (reason == STARTUP || reason == BLOCKED) w = take_one( list );
+    else w = (struct ums_context *)payload;
+    if (reason == YIELD) seen_state = state_of( w );
+    if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
+    seen_status = ums_execute( w );             /* does not return */
+}
+
+static void run( void (*start)( void * ), fake_proc proc )
+{
+    set_up();
+    assert_int_equal( fake_worker_create( &worker, context, list, start, &flag ), STATUS_SUCCESS );
+    assert_int_equal( fake_scheduler_enter( list, proc, list ), STATUS_SUCCESS );
+    pthread_join( worker.thread, NULL );
+}
+
+static void yield_twice( void *param )
+{
+    ums_yield( param );
+    ums_yield( NULL );
+}
+
+static void a_worker_yields_and_ends( void **state )
+{
+    (void)state;
+    run( yield_twice, run_to_end );
+    assert_int_equal( upcall_count, 4 );
+    assert_int_equal( upcalls[0].reason, STARTUP );
+    assert_int_equal( upcalls[0].payload, 0 );
+    assert_ptr_equal( upcalls[0].param, list );
+    assert_int_equal( upcalls[1].reason, YIELD );
+    assert_ptr_equal( upcalls[1].payload, context );
+    assert_ptr_equal( upcalls[1].param, &flag );
+    assert_null( upcalls[2].param );
+    assert_int_equal( seen_state, WORKER_READY );             /* ownership is dropped before the upcall */
+    assert_int_equal( upcalls[3].reason, BLOCKED );           /* its end */
+    assert_int_equal( upcalls[3].payload, 1 );
+    tear_down();
+}
+
+static void block_once( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    (void)param;
+    if (ums_worker_block( w, 0 )) ums_worker_unblock( w );
+    if (ums_worker_block( w, 1 )) ums_worker_unblock( w );
+}
+
+static void a_worker_blocks_and_comes_back_by_the_list( void **state )
+{
+    (void)state;
+    run( block_once, run_to_end );
+    assert_int_equal( upcall_count, 4 );
+    assert_int_equal( upcalls[1].reason, BLOCKED );
+    assert_int_equal( upcalls[1].payload, 0 );
+    assert_null( upcalls[1].param );
+    assert_int_equal( upcalls[2].payload, 1 );
+    tear_down();
+}
+
+static void run_on_other_list( uint32_t reason, uintptr_t payload, void *param )
+{
+    struct ums_context *w;
+
+    note( reason, payload, param );
+    w = take_one( reason == STARTUP ? list : other_list );
+    if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
+    ums_execute( w );
+}
+
+static void it_comes_back_to_the_list_of_its_last_scheduler( void **state )
+{
+    (void)state;
+    set_up();
+    assert_int_equal( fake_worker_create( &worker, context, list, block_once, NULL ), STATUS_SUCCESS );
+    assert_int_equal( fake_scheduler_enter( other_list, run_on_other_list, NULL ), STATUS_SUCCESS );
+    pthread_join( worker.thread, NULL );
+    assert_int_equal( upcall_count, 4 );
+    tear_down();
+}
+
+static void enter_and_leave( void *param )
+{
+    struct ums_context *w = ke_current();
+    int i;
+
+    (void)param;
+    for (i = 0; i < 10000; i++) ums_worker_leave_kernel( w, ums_worker_enter_kernel( w ) );
+}
+
+static void short_calls_are_not_told( void **state )
+{
+    (void)state;
+    ums_grace = 10000000;
+    run( enter_and_leave, run_to_end );
+    ums_grace = 5000;
+    assert_int_equal( upcall_count, 2 );        /* start and end */
+    tear_down();
+}
+
+static void stay_in_kernel( void *param )
+{
+    struct ums_context *w = ke_current();
+    uint64_t cookie = ums_worker_enter_kernel( w );
+
+    while (!atomic_load( (_Atomic int *)param )) ke_wait( param, 0, NULL );
+    ums_worker_leave_kernel( w, cookie );
+}
+
+/* The call ends only after the scheduler was told. */
+static void release_when_blocked( uint32_t reason, uintptr_t payload, void *param )
+{
+    if (reason == BLOCKED && upcall_count == 1)
+    {
+        seen_state = state_of( context );
+        atomic_store( &flag, 1 );
+        ke_wake( (_Atomic uint32_t *)&flag, 1 );
+    }
+    run_to_end( reason, payload, param );
+}
+
+static void a_long_call_is_told_after_the_grace_period( void **state )
+{
+    (void)state;
+    run( stay_in_kernel, release_when_blocked );
+    assert_int_equal( upcall_count, 3 );
+    assert_int_equal( upcalls[1].reason, BLOCKED );
+    assert_int_equal( upcalls[1].payload, 1 );
+    assert_int_equal( seen_state, WORKER_BLOCKED );
+    tear_down();
+}
+
+/* The scheduler has stopped looking after idle ticks; the next call has to wake it, or this hangs. */
+static void idle_then_stay( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    ums_worker_leave_kernel( w, ums_worker_enter_kernel( w ) );
+    while (atomic_load( &w->owner->watching )) sched_yield();
+    stay_in_kernel( param );
+}
+
+static void a_scheduler_that_stopped_looking_is_woken( void **state )
+{
+    (void)state;
+    ums_grace = 1000;
+    run( idle_then_stay, release_when_blocked );
+    ums_grace = 5000;
+    assert_int_equal( upcall_count, 3 );
+    tear_down();
+}
+
+/* ---- callbacks out of a kernel call ---- */
+
+static void yield_inside_call( void *param )
+{
+    struct ums_context *w = ke_current();
+    uint64_t cookie = ums_worker_enter_kernel( w );
+
+    ums_yield( param );
+    seen_state = state_of( w );
+    ums_worker_leave_kernel( w, cookie );
+    if (state_of( w ) != WORKER_RUNNING) atomic_fetch_add( &fake_errors, 1 );
+}
+
+static void a_yield_inside_a_call_goes_back_into_it( void **state )
+{
+    (void)state;
+    ums_grace = 10000000;
+    run( yield_inside_call, run_to_end );
+    ums_grace = 5000;
+    assert_int_equal( upcall_count, 3 );
+    assert_int_equal( upcalls[1].reason, YIELD );
+    assert_int_equal( seen_state, WORKER_INKERNEL );
+    tear_down();
+}
+
+static void yield_when_taken( void *param )
+{
+    struct ums_context *w = ke_current();
+    uint64_t cookie = ums_worker_enter_kernel( w );
+
+    while (!atomic_load( (_Atomic int *)param )) ke_wait( param, 0, NULL );
+    ums_yield( NULL );                          /* a callback, when the scheduler has long gone on */
+    ums_worker_leave_kernel( w, cookie );
+}
+
+static void a_yield_of_a_taken_worker_is_scheduled_first( void **state )
+{
+    (void)state;
+    run( yield_when_taken, release_when_blocked );
+    assert_true( upcall_count >= 4 );
+    assert_int_equal( upcalls[1].reason, BLOCKED );
+    assert_int_equal( upcalls[2].reason, YIELD );
+    assert_ptr_equal( upcalls[2].payload, context );
+    tear_down();
+}
+
+/* ---- errors ---- */
+
+static ums_status errors[16];
+
+static void try_from_worker( void *param )
+{
+    (void)param;
+    errors[0] = ums_execute( context );         /* a worker executes */
+    errors[1] = fake_scheduler_enter( list, run_to_end, NULL );
+}
+
+static void execute_errors( uint32_t reason, uintptr_t payload, void *param )
+{
+    struct ums_context *fresh;
+
+    if (reason == STARTUP)
+    {
+        errors[2] = ums_execute( NULL );
+        errors[3] = ums_execute( ke_current() );
+        ums_context_create( &fresh );
+        errors[4] = ums_execute( fresh );
+        ums_context_delete( fresh );
+        errors[5] = ums_execute( fresh );
+        errors[6] = ums_yield( NULL );
+        errors[7] = fake_scheduler_enter( list, run_to_end, NULL );
+        while (state_of( context ) != WORKER_QUEUED) sched_yield();
+        errors[8] = ums_execute( context );     /* on the list */
+        ums_list_take( list );
+        ums_context_suspended( context, 1 );
+        errors[9] = ums_execute( context );
+        ums_context_suspended( context, 0 );
+        ums_execute( context );
+    }
+    (void)payload;
+    (void)param;
+    if (reason == BLOCKED) errors[10] = ums_execute( context );
+}
+
+static void wrong_calls_get_their_status( void **state )
+{
+    (void)state;
+    assert_int_equal( ums_execute( NULL ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_yield( NULL ), STATUS_INVALID_PARAMETER );
+    run( try_from_worker, execute_errors );
+    assert_int_equal( errors[0], STATUS_NOT_SUPPORTED );
+    assert_int_equal( errors[1], STATUS_NOT_SUPPORTED );
+    assert_int_equal( errors[2], STATUS_INVALID_PARAMETER );
+    assert_int_equal( errors[3], STATUS_INVALID_PARAMETER );
+    assert_int_equal( errors[4], STATUS_INVALID_PARAMETER );
+    assert_int_equal( errors[5], STATUS_INVALID_PARAMETER );
+    assert_int_equal( errors[6], STATUS_INVALID_PARAMETER );
+    assert_int_equal( errors[7], STATUS_NOT_SUPPORTED );
+    assert_int_equal( errors[8], STATUS_RETRY );
+    assert_int_equal( errors[9], STATUS_INVALID_THREAD );
+    assert_int_equal( errors[10], STATUS_INVALID_THREAD );    /* it has ended */
+    assert_int_equal( ums_execute( context ), STATUS_NOT_SUPPORTED );
+    tear_down();
+}
+
+static void entering_checks_its_arguments( void **state )
+{
+    (void)state;
+    set_up();
+    assert_int_equal( ums_scheduler_enter( 0x0101, list, (void (*)(void))run_to_end, NULL ),
+                      STATUS_INVALID_PARAMETER );
+    assert_int_equal( fake_scheduler_enter( NULL, run_to_end, NULL ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( fake_scheduler_enter( context, run_to_end, NULL ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( fake_scheduler_enter( list, NULL, NULL ), STATUS_INVALID_PARAMETER );
+    tear_down();
+}
+
+static void binding_checks_its_arguments( void **state )
+{
+    struct ums_context *w;
+
+    (void)state;
+    set_up();
+    assert_int_equal( ums_worker_bind( NULL, list, NULL, NULL, &w ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_worker_bind( context, NULL, NULL, NULL, &w ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_worker_bind( list, context, NULL, NULL, &w ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_SUCCESS );
+    assert_int_equal( ums_context_delete( context ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_INVALID_PARAMETER );
+    ums_worker_unbind( w );
+    tear_down();
+}
+
+/* ---- two schedulers ---- */
+
+static _Atomic int second_done;
+
+static void execute_running( uint32_t reason, uintptr_t payload, void *param )
+{
+    (void)payload;
+    (void)param;
+    (void)reason;
+    while (state_of( context ) != WORKER_RUNNING) sched_yield();
+    errors[11] = ums_execute( context );
+    atomic_store( &second_done, 1 );
+}
+
+static void *second_scheduler( void *arg )
+{
+    (void)arg;
+    fake_scheduler_enter( other_list, execute_running, NULL );
+    return NULL;
+}
+
+static void spin_until_told( void *param )
+{
+    (void)param;
+    while (!atomic_load( &second_done )) sched_yield();
+}
+
+static void a_running_worker_belongs_to_one_scheduler( void **state )
+{
+    pthread_t second;
+
+    (void)state;
+    set_up();
+    atomic_store( &second_done, 0 );
+    assert_int_equal( fake_worker_create( &worker, context, list, spin_until_told, NULL ), STATUS_SUCCESS );
+    pthread_create( &second, NULL, second_scheduler, NULL );
+    assert_int_equal( fake_scheduler_enter( list, run_to_end, list ), STATUS_SUCCESS );
+    pthread_join( worker.thread, NULL );
+    pthread_join( second, NULL );
+    assert_int_equal( errors[11], STATUS_INTERNAL_ERROR );
+    tear_down();
+}
+
+/* ---- ends ---- */
+
+static void delete_in_upcall( uint32_t reason, uintptr_t payload, void *param )
+{
+    struct ums_context *w = take_one( list );
+
+    (void)payload;
+    (void)param;
+    note( reason, payload, param );
+    if (reason == STARTUP) ums_execute( w );
+    seen_status = ums_context_delete( w );
+}
+
+static void do_nothing( void *param )
+{
+    (void)param;
+}
+
+/* The client frees the context at once; the home thread is still on its way out. */
+static void a_dead_worker_is_deleted_in_its_last_upcall( void **state )
+{
+    int i;
+
+    (void)state;
+    for (i = 0; i < 300; i++)
+    {
+        set_up();
+        assert_int_equal( fake_worker_create( &worker, context, list, do_nothing, NULL ), STATUS_SUCCESS );
+        assert_int_equal( fake_scheduler_enter( list, delete_in_upcall, NULL ), STATUS_SUCCESS );
+        assert_int_equal( seen_status, STATUS_SUCCESS );
+        assert_int_equal( upcall_count, 2 );
+        ums_list_delete( list );
+        ums_list_delete( other_list );
+        pthread_join( worker.thread, NULL );
+    }
+    assert_int_equal( atomic_load( &fake_errors ), 0 );
+}
+
+static void killing_in_any_state_tells_the_list( void **state )
+{
+    static const enum worker_state states[] = { WORKER_STARTING, WORKER_QUEUED, WORKER_READY, WORKER_BLOCKED };
+    struct ums_context *w, *first;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+    {
+        set_up();
+        ums_worker_bind( context, list, NULL, NULL, &w );
+        atomic_store( &w->word, (atomic_load( &w->word ) & ~WORD_STATE) | states[i] );
+        if (states[i] == WORKER_QUEUED) ums_list_push( list, w );
+        ums_worker_killed( w );
+        first = ums_list_take( list );
+        assert_ptr_equal( first, context );
+        assert_null( ums_list_next( first ) );
+        ums_worker_killed( w );                 /* twice does nothing */
+        assert_null( ums_list_take( list ) );
+        tear_down();
+    }
+}
+
+static void end_inside( uint32_t reason, uintptr_t payload, void *param )
+{
+    (void)reason;
+    (void)payload;
+    (void)param;
+    ums_scheduler_end( ke_current() );
+    pthread_exit( NULL );
+}
+
+static void *ends_inside( void *arg )
+{
+    (void)arg;
+    fake_scheduler_enter( list, end_inside, NULL );
+    return NULL;
+}
+
+static void a_scheduler_thread_may_end_inside_its_upcall( void **state )
+{
+    pthread_t thread;
+
+    (void)state;
+    set_up();
+    pthread_create( &thread, NULL, ends_inside, NULL );
+    pthread_join( thread, NULL );
+    assert_int_equal( atomic_load( &list->refs ), 1 );
+    tear_down();
+}
+
+int main( void )
+{
+    const struct CMUnitTest tests[] =
+    {
+        cmocka_unit_test( a_worker_yields_and_ends ),
+        cmocka_unit_test( a_worker_blocks_and_comes_back_by_the_list ),
+        cmocka_unit_test( it_comes_back_to_the_list_of_its_last_scheduler ),
+        cmocka_unit_test( short_calls_are_not_told ),
+        cmocka_unit_test( a_long_call_is_told_after_the_grace_period ),
+        cmocka_unit_test( a_scheduler_that_stopped_looking_is_woken ),
+        cmocka_unit_test( a_yield_inside_a_call_goes_back_into_it ),
+        cmocka_unit_test( a_yield_of_a_taken_worker_is_scheduled_first ),
+        cmocka_unit_test( wrong_calls_get_their_status ),
+        cmocka_unit_test( entering_checks_its_arguments ),
+        cmocka_unit_test( binding_checks_its_arguments ),
+        cmocka_unit_test( a_running_worker_belongs_to_one_scheduler ),
+        cmocka_unit_test( a_dead_worker_is_deleted_in_its_last_upcall ),
+        cmocka_unit_test( killing_in_any_state_tells_the_list ),
+        cmocka_unit_test( a_scheduler_thread_may_end_inside_its_upcall ),
+    };
+
+    fake_init();
+    return cmocka_run_group_tests( tests, NULL, NULL );
+}
