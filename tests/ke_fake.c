@@ -17,6 +17,7 @@
 #include "ke_fake.h"
 
 _Atomic int fake_errors, fake_events_open, fake_wakes;
+_Atomic uint32_t fake_resumed;
 int fake_commit_fails, fake_event_fails;
 _Thread_local void (*fake_on_event_set)( void *event );
 _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
@@ -128,6 +129,11 @@ void *ke_teb( void )
 uint32_t ke_thread_id( void )
 {
     return (uint32_t)syscall( SYS_gettid );
+}
+
+void ke_resume_thread( uint32_t tid )
+{
+    atomic_store( &fake_resumed, tid );
 }
 
 void ke_scheduler_run( struct ums_scheduler *s )

@@ -20,6 +20,7 @@ struct fake_event
 extern _Atomic int fake_errors;                 /* a promise of ke.h was broken */
 extern _Atomic int fake_events_open;
 extern _Atomic int fake_wakes;                  /* calls of ke_wake */
+extern _Atomic uint32_t fake_resumed;           /* the last thread that was resumed */
 extern int fake_commit_fails;                   /* ke_commit refuses */
 extern int fake_event_fails;                    /* ke_event_create refuses */
 extern _Thread_local void (*fake_on_event_set)( void *event );      /* called before it is set */

@@ -465,6 +465,89 @@ static void killing_in_any_state_tells_the_list( void **state )
     }
 }
 
+/* ---- suspension from outside ---- */
+
+static void stop_and_continue( uint32_t reason, uintptr_t payload, void *param )
+{
+    note( reason, payload, param );
+    if (reason == STARTUP) ums_execute( take_one( list ) );
+    if (reason == BLOCKED && upcall_count == 2)
+    {
+        ums_context_suspended( context, 1 );
+        errors[12] = ums_execute( context );    /* suspended */
+        ums_context_suspended( context, 0 );
+        assert_null( ums_list_take( list ) );
+        seen_state = state_of( context );
+        assert_int_equal( ums_worker_continued( context ), 1 );
+        assert_ptr_equal( ums_list_take( list ), context );
+        assert_int_equal( ums_worker_continued( context ), 1 );   /* again: still nothing to resume, nothing queued */
+        assert_null( ums_list_take( list ) );
+        atomic_store( &fake_resumed, 0 );
+        ums_execute( context );                 /* its thread is resumed, and spins on to its end */
+    }
+}
+
+static void stop_me( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    ums_worker_stopped( w );                    /* as if done to it by another thread */
+    while (!atomic_load( &fake_resumed )) sched_yield();
+    (void)param;
+}
+
+static void a_worker_stopped_in_user_code_is_queued_on_resume( void **state )
+{
+    (void)state;
+    run( stop_me, stop_and_continue );
+    assert_int_equal( upcall_count, 3 );
+    assert_int_equal( upcalls[1].reason, BLOCKED );
+    assert_int_equal( upcalls[1].payload, 0 );
+    assert_int_equal( errors[12], STATUS_INVALID_THREAD );
+    assert_int_equal( seen_state, WORKER_BLOCKED );
+    assert_int_equal( upcalls[2].payload, 1 );  /* its end */
+    tear_down();
+}
+
+static void stopping_a_parked_worker_changes_nothing( void **state )
+{
+    struct ums_context *w;
+
+    (void)state;
+    set_up();
+    ums_worker_bind( context, list, NULL, NULL, &w );
+    atomic_store( &w->word, (atomic_load( &w->word ) & ~WORD_STATE) | WORKER_READY );
+    ums_worker_stopped( w );
+    assert_int_equal( state_of( w ), WORKER_READY );
+    assert_int_equal( ums_worker_continued( w ), 0 );
+    ums_worker_killed( w );
+    tear_down();
+}
+
+/* ---- a deleted list ---- */
+
+static void what_a_deleted_list_held_can_be_executed( void **state )
+{
+    struct ums_context *w;
+
+    (void)state;
+    set_up();
+    ums_worker_bind( context, other_list, NULL, NULL, &w );
+    atomic_store( &w->word, (atomic_load( &w->word ) & ~WORD_STATE) | WORKER_QUEUED );
+    ums_list_push( other_list, w );
+    ums_list_ref( other_list );
+    assert_int_equal( ums_list_delete( other_list ), STATUS_SUCCESS );
+    assert_int_equal( state_of( w ), WORKER_READY );
+    atomic_store( &w->word, (atomic_load( &w->word ) & ~WORD_STATE) | WORKER_QUEUED );
+    ums_list_push( other_list, w );             /* one that was blocked when the list went */
+    assert_int_equal( state_of( w ), WORKER_READY );
+    ums_list_unref( other_list );
+    ums_list_create( &other_list );             /* for tear_down */
+    atomic_store( &w->word, (atomic_load( &w->word ) & ~WORD_STATE) | WORKER_STARTING );
+    ums_worker_unbind( w );
+    tear_down();
+}
+
 static void end_inside( uint32_t reason, uintptr_t payload, void *param )
 {
     (void)reason;
@@ -511,6 +594,9 @@ int main( void )
         cmocka_unit_test( a_running_worker_belongs_to_one_scheduler ),
         cmocka_unit_test( a_dead_worker_is_deleted_in_its_last_upcall ),
         cmocka_unit_test( killing_in_any_state_tells_the_list ),
+        cmocka_unit_test( a_worker_stopped_in_user_code_is_queued_on_resume ),
+        cmocka_unit_test( stopping_a_parked_worker_changes_nothing ),
+        cmocka_unit_test( what_a_deleted_list_held_can_be_executed ),
         cmocka_unit_test( a_scheduler_thread_may_end_inside_its_upcall ),
     };
 

@@ -45,6 +45,7 @@ ums_status ums_list_create( struct ums_list **list )
     }
     atomic_store( &l->head, NULL );
     atomic_store( &l->asked, 0 );
+    atomic_store( &l->deleted, 0 );
     atomic_store( &l->refs, 1 );
     ums_pool_open( l );
     *list = l;
@@ -52,12 +53,16 @@ ums_status ums_list_create( struct ums_list **list )
 }
 
 /* The list lives on, without a handle, while a scheduler or a worker refers to it: a worker may be in the middle of
-   signalling the very push that told the client that all is over. */
+   signalling the very push that told the client that all is over. What is on the list, or comes to it later, is taken off
+   at once: nobody can dequeue it, but who knows a context may execute it. A pusher that does not see deleted has pushed
+   before, and is seen here. */
 ums_status ums_list_delete( void *handle )
 {
     struct ums_list *list = ums_list_check( handle );
 
     if (!list || !ums_pool_close( list )) return STATUS_INVALID_PARAMETER;
+    atomic_store( &list->deleted, 1 );
+    ums_list_take( list );
     ums_list_unref( list );
     return STATUS_SUCCESS;
 }
@@ -94,6 +99,7 @@ void ums_list_push( struct ums_list *list, struct ums_context *context )
     do atomic_store_explicit( &context->link, head, memory_order_relaxed );
     while (!atomic_compare_exchange_weak( &list->head, &head, context ));
 
+    if (atomic_load( &list->deleted )) ums_list_take( list );
     if (head) return;                           /* whoever made it non-empty gave the signal */
     atomic_fetch_add( &list->seq, 1 );
     if (atomic_load( &list->waiters )) ke_wake( &list->seq, 1 );

@@ -55,6 +55,9 @@ const struct call_row *ums_call_row( const struct ums_call *call );
 void ums_hook_use_stubs( void );
 void ums_call_numbers_are_rows( void );
 
+/* The number under which a listed call goes to ums_call_native. */
+uint64_t ums_call_number( const char *name );
+
 /* Install, with nothing changed on failure; *why says in a few words what does not fit. */
 int ums_hook_dispatcher( const char **why );
 int ums_hook_stubs( const char **why );
@@ -72,6 +75,9 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call, 
 uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self );
 uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self );
 uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call, struct ums_context *self );
+
+/* NtResumeThread past its handler. */
+void ums_resume_native( void *thread );
 
 /* ---- hook_x86_64.S ---- */
 

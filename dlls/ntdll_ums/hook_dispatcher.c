@@ -32,6 +32,16 @@ const struct call_row *ums_call_row( const struct ums_call *call )
     return row ? &ums_call_rows[row - 1] : &ums_default_row;
 }
 
+uint64_t ums_call_number( const char *name )
+{
+    unsigned int row, nr;
+
+    for (row = 0; row < ums_call_row_count && strcmp( ums_call_rows[row].name, name ); row++) ;
+    if (by_row) return row;
+    for (nr = 0; nr < CALL_NUMBERS && row_by_number[nr] != row + 1; nr++) ;
+    return nr;
+}
+
 void ums_call_numbers_are_rows( void )
 {
     by_row = 1;

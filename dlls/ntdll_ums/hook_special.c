@@ -67,29 +67,96 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
     return (uint64_t)native( call );
 }
 
+static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
+{
+    NTSTATUS status;
+    int blocked;
+
+    ums_context_suspended( self, 1 );
+    blocked = ums_worker_block( self, 0 );
+    status = native( call );
+    if (status) ums_context_suspended( self, 0 );
+    if (blocked) ums_worker_unblock( self );
+    return (uint64_t)status;
+}
+
+/* NtResumeThread past its handler. */
+void ums_resume_native( void *thread )
+{
+    struct ums_call call = { .nr = ums_call_number( "NtResumeThread" ), .args = { (uint64_t)(ULONG_PTR)thread } };
+
+    call.stack = ((NT_TIB *)NtCurrentTeb())->StackBase;       /* it has no arguments there */
+    ums_call_native( &call, NULL );
+}
+
+/* Suspend another thread so that it stands still when this returns, and not where others wait for it. NtSuspendThread
+   returns before the thread has stopped; asking for its context waits for that. A handle of our own makes up for few
+   rights. */
+static NTSTATUS suspend_still( struct ums_call *call, struct ums_context *target )
+{
+    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, atomic_load( &target->tid ) );
+    NTSTATUS status;
+
+    while (!(status = native( call )) && own)
+    {
+        CONTEXT context;
+
+        context.ContextFlags = CONTEXT_CONTROL;
+        GetThreadContext( own, &context );
+        if (!atomic_load( &target->busy )) break;
+        ums_resume_native( own );
+        SwitchToThread();
+    }
+    if (own) CloseHandle( own );
+    return status;
+}
+
+/* The previous suspend count, where the caller wants it. */
+static uint64_t store_count( uint64_t where, ULONG count )
+{
+    uint64_t old;
+
+    if (!where) return STATUS_SUCCESS;
+    if (!ums_try_load( (void *)where, &old ) ||
+        !ums_try_store( (void *)where, (old & ~(uint64_t)0xffffffff) | count ))
+        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    return STATUS_SUCCESS;
+}
+
 uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call, struct ums_context *self )
 {
     struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
     NTSTATUS status;
-    int blocked;
 
     (void)row;
     if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
+    if (target == self) return suspend_self( call, self );
+
+    /* stopped while it ran and resumed since: its thread stands still, suspended once, until it is executed; a further
+       suspension is only counted */
+    if ((atomic_load( &target->word ) & WORD_STOPPED) && !atomic_load( &target->suspend_count ))
+    {
+        ums_context_suspended( target, 1 );
+        return store_count( call->args[1], 0 );
+    }
 
     ums_context_suspended( target, 1 );
-    blocked = target == self && ums_worker_block( self, 0 );
-    status = native( call );
-    if (status) ums_context_suspended( target, 0 );
-    if (blocked) ums_worker_unblock( self );
+    if ((status = suspend_still( call, target ))) ums_context_suspended( target, 0 );
+    else ums_worker_stopped( target );
     return (uint64_t)status;
 }
 
 uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call, struct ums_context *self )
 {
     struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
+    uint32_t count;
 
     (void)row;
-    if (target && target->kind == CONTEXT_WORKER) ums_context_suspended( target, 0 );
+    if (!target || target->kind != CONTEXT_WORKER || !(count = atomic_load( &target->suspend_count )))
+        return (uint64_t)native( call );
+
+    ums_context_suspended( target, 0 );
+    if (count == 1 && ums_worker_continued( target )) return store_count( call->args[1], 1 );
     return (uint64_t)native( call );
 }
 

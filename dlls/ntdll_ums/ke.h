@@ -49,6 +49,9 @@ void ke_set_current( struct ums_context *context );
 void *ke_teb( void );
 uint32_t ke_thread_id( void );
 
+/* Resume a thread that was suspended from outside. Enters the kernel. */
+void ke_resume_thread( uint32_t tid );
+
 /* ---- scheduler stacks ---- */
 
 /* Enter the scheduler's entry point with s->upcall on a stack base kept in s->base; returns when an activation returns. */

@@ -162,6 +162,15 @@ uint32_t ke_thread_id( void )
     return GetCurrentThreadId();
 }
 
+void ke_resume_thread( uint32_t tid )
+{
+    HANDLE thread = OpenThread( THREAD_SUSPEND_RESUME, FALSE, tid );
+
+    if (!thread) return;
+    ums_resume_native( thread );
+    CloseHandle( thread );
+}
+
 /* The context lives in a TLS slot of the TEB itself, so that the hook finds it with one load in any thread. */
 int ke_init( const char **why )
 {

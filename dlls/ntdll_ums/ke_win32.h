@@ -12,6 +12,8 @@
 int ke_init( const char **why );                /* 0: the host does not fit, *why says why */
 const char *ke_park_name( void );
 
+void ke_clear_x87( void );                      /* upcall_x86_64.S */
+
 /* hook_x86_64.S: a Linux system call, past Wine */
 uint64_t ums_linux_syscall( uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d );
 

@@ -10,6 +10,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include "ums_core.h"
+#include "ke_win32.h"
 #include "umsnt.h"
 
 NTSTATUS NTAPI RtlCreateUmsCompletionList( PVOID *list )
@@ -120,17 +121,21 @@ NTSTATUS NTAPI RtlExecuteUmsThread( PVOID context )
     return ums_execute( context );
 }
 
+/* x87 exceptions are cleared on the way [seen]. */
 NTSTATUS NTAPI RtlUmsThreadYield( PVOID param )
 {
-    return ums_yield( param );
+    NTSTATUS status = ums_yield( param );
+
+    if (!status) ke_clear_x87();
+    return status;
 }
 
 NTSTATUS NTAPI NtUmsThreadYield( PVOID param )
 {
-    return ums_yield( param );
+    return RtlUmsThreadYield( param );
 }
 
 NTSTATUS NTAPI ZwUmsThreadYield( PVOID param )
 {
-    return ums_yield( param );
+    return RtlUmsThreadYield( param );
 }

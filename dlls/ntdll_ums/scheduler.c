@@ -88,15 +88,18 @@ static void scheduler_post( struct ums_scheduler *s, uint32_t reason, uintptr_t 
 }
 
 /* The worker's user part is complete and its thread does nothing but wait: let it be found, and sleep until it is
-   executed. On return it is RUNNING. */
+   executed. On return it is RUNNING. If its thread were stopped between push and signal, later pushes would not signal
+   either: busy keeps others from that. */
 static void worker_queue( struct ums_context *w, enum worker_state from )
 {
     struct ums_list *list = w->list;
 
     /* once it is pushed, the next Execute may give it another list and drop the reference it has to this one */
     ums_list_ref( list );
+    atomic_store( &w->busy, 1 );
     worker_move( w, from, WORKER_QUEUED );
     ums_list_push( list, w );
+    atomic_store( &w->busy, 0 );
     ums_list_unref( list );
     ums_park( &w->park, NULL );
 }
@@ -159,16 +162,17 @@ static void scheduler_wait( struct ums_scheduler *s )
     }
 }
 
-/* Give the worker a way to run. Handoff: its own thread, which sleeps at home with everything in place, goes on. A worker
-   without WORD_HOME could be carried instead. */
-static void worker_resume( struct ums_scheduler *s, struct ums_context *w )
+/* Give the worker a way to run. Handoff: its own thread, which sleeps at home with everything in place, goes on; one that
+   was stopped in user code goes on there. A worker with neither WORD_HOME nor WORD_STOPPED could be carried instead. */
+static void worker_resume( struct ums_scheduler *s, struct ums_context *w, uint64_t word )
 {
     s->current = w;
     atomic_store( &s->posted, 0 );
     atomic_store( &s->watching, w->slow_calls != 0 );
     w->slow_calls = 0;
     atomic_fetch_or_explicit( &w->flags, CONTEXT_RUNNING_ON_SELF_THREAD, memory_order_relaxed );
-    ums_unpark( &w->park );
+    if (word & WORD_STOPPED) ke_resume_thread( atomic_load( &w->tid ) );
+    else ums_unpark( &w->park );
 }
 
 /* Why the worker could not be taken [seen]. */
@@ -198,7 +202,7 @@ ums_status ums_execute( void *handle )
 
     word = atomic_load( &w->word );
     do if (word_state( word ) != WORKER_READY || (word & WORD_SUSPENDED)) return execute_error( word );
-    while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_RUNNING ));
+    while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~(WORD_STATE | WORD_STOPPED)) | WORKER_RUNNING ));
 
     /* it is ours: the home thread sleeps, and sees these when it gets its token */
     w->owner = s;
@@ -208,7 +212,7 @@ ums_status ums_execute( void *handle )
         w->list = s->list;
         ums_list_unref( old );
     }
-    worker_resume( s, w );
+    worker_resume( s, w, word );
     scheduler_wait( s );
     ke_scheduler_upcall( s );
 }
@@ -310,7 +314,8 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->teb         = NULL;
     atomic_store( &w->tid, 0 );
     atomic_store( &w->suspend_count, 0 );
-    atomic_fetch_and( &w->word, ~(WORD_SUSPENDED | WORD_HOME) );
+    atomic_store( &w->busy, 0 );
+    atomic_fetch_and( &w->word, ~(WORD_SUSPENDED | WORD_HOME | WORD_STOPPED) );
     atomic_store( &w->park.token, 0 );
     atomic_fetch_add( &w->refs, 1 );
     atomic_store( &w->flags, CONTEXT_SCHEDULED_THREAD );
@@ -339,6 +344,7 @@ void ums_worker_unbind( struct ums_context *w )
 /* On the new thread, before its start routine: become a worker, go to the list, and return when executed. */
 void ums_worker_start( struct ums_context *w )
 {
+    w->teb = ke_teb();                          /* not known before the thread ran */
     ke_set_current( w );
     worker_queue( w, WORKER_STARTING );
 }
@@ -385,14 +391,43 @@ void ums_worker_killed( struct ums_context *w )
     ums_context_unref( w );
 }
 
+/* The worker's thread has been suspended and stands still, not in the middle of something that others wait for (busy).
+   If it ran, it is taken off its scheduler [seen: payload 0]. If it is in a kernel call, that is what its scheduler will
+   find; anywhere else it belongs to nobody anyway. */
+void ums_worker_stopped( struct ums_context *w )
+{
+    struct ums_scheduler *owner = w->owner;
+    uint64_t word = atomic_load( &w->word );
+
+    do if (word_state( word ) != WORKER_RUNNING) return;
+    while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED | WORD_STOPPED ));
+    scheduler_post( owner, REASON_BLOCKED, 0, NULL );
+}
+
+/* Its thread is about to be resumed for good. One that was stopped while it ran is queued instead, and its thread goes on
+   when it is executed [seen]. 1: do not resume it now. */
+int ums_worker_continued( struct ums_context *w )
+{
+    struct ums_list *list = w->list;
+    uint64_t word = atomic_load( &w->word );
+
+    if (!(word & WORD_STOPPED) || word_state( word ) != WORKER_BLOCKED) return (word & WORD_STOPPED) != 0;
+    ums_list_ref( list );
+    if (worker_move( w, WORKER_BLOCKED, WORKER_QUEUED )) ums_list_push( list, w );
+    ums_list_unref( list );
+    return 1;
+}
+
 /* The worker is about to wait in the kernel: its scheduler gets control at once. 0 if it is on no scheduler. */
 int ums_worker_block( struct ums_context *w, uintptr_t payload )
 {
     struct ums_scheduler *owner = w->owner;
+    int left;
 
-    if (!worker_leave( w, WORKER_BLOCKED )) return 0;
-    scheduler_post( owner, REASON_BLOCKED, payload, NULL );
-    return 1;
+    atomic_store( &w->busy, 1 );                /* the scheduler waits for the post */
+    if ((left = worker_leave( w, WORKER_BLOCKED ))) scheduler_post( owner, REASON_BLOCKED, payload, NULL );
+    atomic_store( &w->busy, 0 );
+    return left;
 }
 
 /* The wait is over and its result in place. Also the way back for one whose scheduler took it as blocked. */
@@ -443,9 +478,15 @@ ums_status ums_yield( void *param )
 
     /* in a callback out of a kernel call the scheduler may have taken us as blocked: first be scheduled again */
     in_call = word_state( atomic_load( &w->word ) ) != WORKER_RUNNING;
-    while (owner = w->owner, !worker_leave( w, WORKER_READY )) ums_worker_unblock( w );
-
+    for (;;)
+    {
+        owner = w->owner;
+        atomic_store( &w->busy, 1 );
+        if (worker_leave( w, WORKER_READY )) break;
+        ums_worker_unblock( w );                /* no longer busy */
+    }
     scheduler_post( owner, REASON_YIELD, (uintptr_t)w, param );
+    atomic_store( &w->busy, 0 );
     ums_park( &w->park, NULL );
     if (in_call) ums_worker_enter_kernel( w );  /* the outer call is still going on */
     return STATUS_SUCCESS;

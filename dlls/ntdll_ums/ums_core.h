@@ -57,6 +57,8 @@ enum worker_state
 #define WORD_STATE      ((uint64_t)0xff)
 #define WORD_SUSPENDED  ((uint64_t)0x100)       /* may not be executed; set and cleared by whoever suspends, resumes */
 #define WORD_HOME       ((uint64_t)0x200)       /* must be resumed at home, never carried */
+#define WORD_STOPPED    ((uint64_t)0x400)       /* suspended while it ran: its thread stands still in the middle of user
+                                                   code, and is resumed by resuming the thread */
 #define WORD_SEQ        ((uint64_t)0x10000)     /* one step of the sequence number in bits 16-63 */
 #define WORD_SEQ_MASK   (~(WORD_SEQ - 1))
 
@@ -76,6 +78,7 @@ struct ums_list
 {
     _Atomic(struct ums_context *) head;         /* LIFO of linked contexts; push releases, take acquires */
     _Atomic uint32_t refs;                      /* creator, schedulers, workers that will queue here */
+    _Atomic uint32_t deleted;                   /* no handle any more; what is queued becomes executable at once */
     _Atomic uint32_t asked;                     /* somebody holds a handle of the event: it must be set */
     _Atomic uint32_t seq;                       /* counts empty -> non-empty; in-process waiters sleep on it */
     _Atomic uint32_t waiters;
@@ -122,6 +125,7 @@ struct ums_context
     uint32_t kind;                              /* enum context_kind; offset known to hook_x86_64.S */
     _Atomic uint32_t refs;                      /* client's handle, home thread */
     _Atomic uint32_t suspend_count;
+    _Atomic uint32_t busy;                      /* the home thread must not be stopped now: others wait for what it does */
     _Atomic uint32_t tid;
     uint32_t slow_calls;                        /* worker only: hint that it makes calls that may block */
     struct ums_scheduler *owner;                /* worker: valid while RUNNING or INKERNEL, written by Execute */
@@ -204,6 +208,8 @@ void ums_worker_unbind( struct ums_context *w );
 void ums_worker_start( struct ums_context *w );
 void ums_worker_end( struct ums_context *w );
 void ums_worker_killed( struct ums_context *w );                      /* by whoever killed the thread */
+void ums_worker_stopped( struct ums_context *w );                     /* by whoever suspended the thread */
+int  ums_worker_continued( struct ums_context *w );                   /* by whoever is about to resume it */
 int  ums_worker_block( struct ums_context *w, uintptr_t payload );
 void ums_worker_unblock( struct ums_context *w );
 uint64_t ums_worker_enter_kernel( struct ums_context *w );

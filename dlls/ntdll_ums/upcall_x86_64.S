@@ -114,3 +114,11 @@ ke_scheduler_upcall:
         movq    SCHEDULER_BASE(%rcx),%rsp
         jmp     .Lactivation
         .seh_endproc
+
+/* ke_clear_x87(): no pending x87 exceptions, as after a yield on Windows */
+        .globl  ke_clear_x87
+        .def    ke_clear_x87; .scl 2; .type 32; .endef
+        .p2align 4
+ke_clear_x87:
+        fnclex
+        ret

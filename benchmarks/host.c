@@ -1,0 +1,100 @@
+/*
+ * What the figures were measured on.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Under Wine /proc is read through drive Z:; its files are opened by the wineserver, so nothing of
+ * /proc/self is of use here. On Windows those facts are missing, and so is the load.
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <psapi.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench.h"
+
+static BOOL read_first_line( const char *path, char *line, int size )
+{
+    FILE *file = fopen( path, "r" );
+    BOOL ret = FALSE;
+
+    if (!file) return FALSE;
+    if (fgets( line, size, file ))
+    {
+        line[strcspn( line, "\r\n" )] = 0;
+        ret = TRUE;
+    }
+    fclose( file );
+    return ret;
+}
+
+const char *host_wine( void )
+{
+    static char name[64];
+    const char *(CDECL *wine_get_version)( void );
+
+    wine_get_version = (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ),
+                                               "wine_get_version" );
+    if (!wine_get_version) return "none";
+    snprintf( name, sizeof(name), "wine-%s", wine_get_version() );
+    return name;
+}
+
+const char *host_kernel( void )
+{
+    static char name[128];
+
+    if (!read_first_line( "Z:\\proc\\sys\\kernel\\osrelease", name, sizeof(name) ))
+        strcpy( name, "Windows" );
+    return name;
+}
+
+const char *host_cpu( void )
+{
+    static const char key[] = "HARDWARE\\DESCRIPTION\\System\\CentralProcessor\\0";
+    static char name[128];
+    DWORD size = sizeof(name);
+
+    if (RegGetValueA( HKEY_LOCAL_MACHINE, key, "ProcessorNameString", RRF_RT_REG_SZ, NULL,
+                      name, &size ))
+        strcpy( name, "unknown" );
+    return name;
+}
+
+const char *host_engine( void )
+{
+    static char active[256];
+
+    if (!GetEnvironmentVariableA( "UMS_ACTIVE", active, sizeof(active) )) strcpy( active, "none" );
+    return active;
+}
+
+const char *host_load( void )
+{
+    static char line[64];
+    char *end;
+    int i;
+
+    if (!read_first_line( "Z:\\proc\\loadavg", line, sizeof(line) )) return "";
+    for (i = 0, end = line; *end; end++)
+        if (*end == ' ' && ++i == 3) break;
+    *end = 0;
+    return line;
+}
+
+unsigned int host_cpus( void )
+{
+    SYSTEM_INFO info;
+
+    GetSystemInfo( &info );
+    return info.dwNumberOfProcessors;
+}
+
+double host_resident( void )
+{
+    PROCESS_MEMORY_COUNTERS counters;
+
+    if (!K32GetProcessMemoryInfo( GetCurrentProcess(), &counters, sizeof(counters) )) return 0;
+    return counters.WorkingSetSize;
+}

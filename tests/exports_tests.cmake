@@ -1,0 +1,16 @@
+# The export and import tables of the DLLs.
+
+foreach(dll kernel32_ums ntdll_ums)
+    if(dll STREQUAL kernel32_ums)
+        set(layer kernel32)
+        set(may_import ntdll_ums.dll KERNEL32.dll ntdll.dll)
+    else()
+        set(layer ntdll)
+        set(may_import KERNEL32.dll ntdll.dll)
+    endif()
+    add_test(NAME exports.${dll}
+        COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP} -DDLL=$<TARGET_FILE:${dll}>
+            -DSPEC=${CMAKE_SOURCE_DIR}/dlls/${dll}/${dll}.spec -DXLIST=${CMAKE_SOURCE_DIR}/include/private/exports.h
+            -DLAYER=${layer} "-DMAY_IMPORT=${may_import}" -P ${CMAKE_CURRENT_SOURCE_DIR}/exports.cmake)
+    set_tests_properties(exports.${dll} PROPERTIES LABELS white_box)
+endforeach()

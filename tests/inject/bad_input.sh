@@ -1,0 +1,53 @@
+#!/bin/sh
+# bad_input.sh UMSRUN PROGRAM: what umsrun.exe cannot run gives one line that names it, status 2, and no process.
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+run=$(dirname "$0")/../../scripts/winerun
+umsrun=$1
+program=$2
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+
+# with_machine FILE BYTES: the program with another processor in its header
+with_machine()
+{
+    cp "$program" "$1"
+    offset=$(od -An -tu4 -j60 -N4 "$1" | tr -d ' ')
+    printf "$2" | dd of="$1" bs=1 seek=$((offset + 4)) conv=notrunc 2> /dev/null
+}
+
+# refused FILE WORDS: the line has the file's name and the words
+refused()
+{
+    "$run" "$umsrun" "$1" > out 2> err
+    got=$?
+    if [ $got != 2 ] || [ -s out ] || [ "$(wc -l < err)" != 1 ] || ! grep -q "$1.*$2" err; then
+        echo "$1: status $got, expected 2 and one line with \"$2\":"
+        cat out err
+        failed=1
+    fi
+}
+
+echo 'no program at all' > text.exe
+: > empty.exe
+head -c 100 "$program" > short.exe
+head -c 300 "$program" > cut.exe
+with_machine x86.exe '\114\001'
+with_machine arm64.exe '\144\252'
+with_machine itanium.exe '\000\002'
+mkdir folder.exe
+cp "$(dirname "$umsrun")/kernel32_ums.dll" library.dll
+
+refused missing.exe 'no such file'
+refused text.exe 'not a Windows program'
+refused empty.exe 'not a Windows program'
+refused short.exe 'not a Windows program'
+refused x86.exe '32-bit'
+refused arm64.exe 'Arm64'
+refused itanium.exe 'another processor'
+refused folder.exe 'folder'
+refused library.dll 'DLL'
+exit $failed

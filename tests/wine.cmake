@@ -1,0 +1,32 @@
+# Tests that run under Wine, each once per Wine of UMS_WINES. See scripts/winerun.
+
+set(UMS_WINES host CACHE STRING "Wines to run the tests under: host, trixie")
+set(UMS_WINE_RUN ${PROJECT_SOURCE_DIR}/scripts/winerun CACHE FILEPATH
+    "Runs a program under the Wine that the variable UMS_WINE names")
+
+# The fixtures wine_host, wine_trixie: a prefix, and a wineserver that stays for as long as tests need it.
+foreach(wine IN LISTS UMS_WINES)
+    add_test(NAME wine.setup.${wine} COMMAND ${UMS_WINE_RUN} --setup)
+    add_test(NAME wine.cleanup.${wine} COMMAND ${UMS_WINE_RUN} --cleanup)
+    set_tests_properties(wine.setup.${wine} PROPERTIES FIXTURES_SETUP wine_${wine} TIMEOUT 180)
+    set_tests_properties(wine.cleanup.${wine} PROPERTIES FIXTURES_CLEANUP wine_${wine} TIMEOUT 60)
+    set_tests_properties(wine.setup.${wine} wine.cleanup.${wine} PROPERTIES
+        ENVIRONMENT "UMS_WINE=${wine}" LABELS "${wine}")
+endforeach()
+
+# ums_add_wine_test( NAME COMMAND... [ENVIRONMENT vars] [LABELS labels] [TIMEOUT seconds] ): a test NAME.<wine> for each
+# Wine. The command must use UMS_WINE_RUN for what is to run under Wine.
+function(ums_add_wine_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;ENVIRONMENT;LABELS")
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 60)
+    endif()
+    foreach(wine IN LISTS UMS_WINES)
+        add_test(NAME ${name}.${wine} COMMAND ${arg_COMMAND})
+        set_tests_properties(${name}.${wine} PROPERTIES
+            ENVIRONMENT "UMS_WINE=${wine};${arg_ENVIRONMENT}"
+            FIXTURES_REQUIRED wine_${wine}
+            LABELS "${arg_LABELS};${wine}"
+            TIMEOUT ${arg_TIMEOUT})
+    endforeach()
+endfunction()
