@@ -30,7 +30,7 @@ static struct ums_context *context;
 static struct fake_worker worker;
 static _Atomic int flag;
 static ums_status seen_status;
-static enum worker_state seen_state;
+static enum worker_state seen_state, yield_state;
 
 static enum worker_state state_of( struct ums_context *c )
 {
@@ -78,7 +78,7 @@ static void run_to_end( uint32_t reason, uintptr_t payload, void *param )
     note( reason, payload, param );
     if (reason == STARTUP || reason == BLOCKED) w = take_one( list );
     else w = (struct ums_context *)payload;
-    if (reason == YIELD) seen_state = state_of( w );
+    if (reason == YIELD) yield_state = state_of( w );
     if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
     seen_status = ums_execute( w );             /* does not return */
 }
@@ -109,7 +109,7 @@ static void a_worker_yields_and_ends( void **state )
     assert_ptr_equal( upcalls[1].payload, context );
     assert_ptr_equal( upcalls[1].param, &flag );
     assert_null( upcalls[2].param );
-    assert_int_equal( seen_state, WORKER_READY );             /* ownership is dropped before the upcall */
+    assert_int_equal( yield_state, WORKER_READY );            /* ownership is dropped before the upcall */
     assert_int_equal( upcalls[3].reason, BLOCKED );           /* its end */
     assert_int_equal( upcalls[3].payload, 1 );
     tear_down();
@@ -120,8 +120,8 @@ static void block_once( void *param )
     struct ums_context *w = ke_current();
 
     (void)param;
-    if (ums_worker_block( w, 0 )) ums_worker_unblock( w );
-    if (ums_worker_block( w, 1 )) ums_worker_unblock( w );
+    if (ums_worker_block( w, 0 )) ums_worker_back( w );
+    if (ums_worker_block( w, 1 )) ums_worker_back( w );
 }
 
 static void a_worker_blocks_and_comes_back_by_the_list( void **state )
@@ -163,7 +163,7 @@ static void enter_and_leave( void *param )
     int i;
 
     (void)param;
-    for (i = 0; i < 10000; i++) ums_worker_leave_kernel( w, ums_worker_enter_kernel( w ) );
+    for (i = 0; i < 10000; i++) ums_worker_enter_kernel( w ), ums_worker_back( w );
 }
 
 static void short_calls_are_not_told( void **state )
@@ -182,7 +182,7 @@ static void stay_in_kernel( void *param )
     uint64_t cookie = ums_worker_enter_kernel( w );
 
     while (!atomic_load( (_Atomic int *)param )) ke_wait( param, 0, NULL );
-    ums_worker_leave_kernel( w, cookie );
+    if (cookie) ums_worker_back( w );
 }
 
 /* The call ends only after the scheduler was told. */
@@ -213,7 +213,7 @@ static void idle_then_stay( void *param )
 {
     struct ums_context *w = ke_current();
 
-    ums_worker_leave_kernel( w, ums_worker_enter_kernel( w ) );
+    ums_worker_enter_kernel( w ), ums_worker_back( w );
     while (atomic_load( &w->owner->watching )) sched_yield();
     stay_in_kernel( param );
 }
@@ -237,7 +237,7 @@ static void yield_inside_call( void *param )
 
     ums_yield( param );
     seen_state = state_of( w );
-    ums_worker_leave_kernel( w, cookie );
+    if (cookie) ums_worker_back( w );
     if (state_of( w ) != WORKER_RUNNING) atomic_fetch_add( &fake_errors, 1 );
 }
 
@@ -260,7 +260,7 @@ static void yield_when_taken( void *param )
 
     while (!atomic_load( (_Atomic int *)param )) ke_wait( param, 0, NULL );
     ums_yield( NULL );                          /* a callback, when the scheduler has long gone on */
-    ums_worker_leave_kernel( w, cookie );
+    if (cookie) ums_worker_back( w );
 }
 
 static void a_yield_of_a_taken_worker_is_scheduled_first( void **state )
@@ -271,6 +271,32 @@ static void a_yield_of_a_taken_worker_is_scheduled_first( void **state )
     assert_int_equal( upcalls[1].reason, BLOCKED );
     assert_int_equal( upcalls[2].reason, YIELD );
     assert_ptr_equal( upcalls[2].payload, context );
+    tear_down();
+}
+
+static void yield_when_waiting( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    (void)param;
+    if (!ums_worker_block( w, 1 )) return;
+    ums_yield( NULL );                          /* an APC routine, in the middle of an alertable wait */
+    ums_worker_back( w );
+    seen_state = state_of( w );
+}
+
+/* The wait that goes on after it must not queue the worker a second time. */
+static void a_yield_inside_a_wait_is_scheduled_once( void **state )
+{
+    (void)state;
+    ums_grace = 10000000;
+    run( yield_when_waiting, run_to_end );
+    ums_grace = 5000;
+    assert_int_equal( upcall_count, 4 );
+    assert_int_equal( upcalls[1].reason, BLOCKED );
+    assert_int_equal( upcalls[2].reason, YIELD );
+    assert_int_equal( upcalls[3].reason, BLOCKED );           /* its end */
+    assert_int_equal( seen_state, WORKER_RUNNING );
     tear_down();
 }
 
@@ -588,6 +614,7 @@ int main( void )
         cmocka_unit_test( a_scheduler_that_stopped_looking_is_woken ),
         cmocka_unit_test( a_yield_inside_a_call_goes_back_into_it ),
         cmocka_unit_test( a_yield_of_a_taken_worker_is_scheduled_first ),
+        cmocka_unit_test( a_yield_inside_a_wait_is_scheduled_once ),
         cmocka_unit_test( wrong_calls_get_their_status ),
         cmocka_unit_test( entering_checks_its_arguments ),
         cmocka_unit_test( binding_checks_its_arguments ),

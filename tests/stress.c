@@ -64,22 +64,22 @@ static void step( struct task *task )
         if (ums_worker_block( w, 1 ))
         {
             if (next_random( &task->seed ) & 1) sched_yield();
-            ums_worker_unblock( w );
+            ums_worker_back( w );
         }
         else atomic_fetch_add( &broken, 1 );
         break;
     case 5:
         cookie = ums_worker_enter_kernel( w );
         usleep( next_random( &task->seed ) % 500 );
-        ums_worker_leave_kernel( w, cookie );
+        if (cookie) ums_worker_back( w );
         break;
     case 6:
         cookie = ums_worker_enter_kernel( w );
         if (next_random( &task->seed ) & 1) ums_yield( task );
-        ums_worker_leave_kernel( w, cookie );
+        if (cookie) ums_worker_back( w );
         break;
     default:
-        ums_worker_leave_kernel( w, ums_worker_enter_kernel( w ) );
+        if (ums_worker_enter_kernel( w )) ums_worker_back( w );
         break;
     }
     enter_task( task );

@@ -7,6 +7,7 @@
 
 #include <windows.h>
 #include "attach.h"
+#include "private/ums_private.h"
 
 BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved );
 
@@ -15,5 +16,7 @@ BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved 
     (void)reserved;
     if (reason != DLL_PROCESS_ATTACH) return TRUE;
     DisableThreadLibraryCalls( instance );
-    return !ums_attach_requested() || ums_attach( instance );
+    if (ums_attach_requested()) return ums_attach( instance );
+    ums_private()->activate();                  /* if it fails, every call says so */
+    return TRUE;
 }

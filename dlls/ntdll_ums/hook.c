@@ -78,16 +78,16 @@ static uint64_t call_wait( const struct call_row *row, const struct ums_call *ca
 
     blocked = ums_worker_block( self, 1 );      /* from here on the scheduler runs */
     ret = ums_call_native( call, args );
-    if (blocked) ums_worker_unblock( self );
+    if (blocked) ums_worker_back( self );
     return ret;
 }
 
 static uint64_t call_may_block( const struct ums_call *call, struct ums_context *self )
 {
-    uint64_t cookie = ums_worker_enter_kernel( self );
+    int entered = ums_worker_enter_kernel( self );
     uint64_t ret = ums_call_native( call, NULL );
 
-    ums_worker_leave_kernel( self, cookie );
+    if (entered) ums_worker_back( self );
     return ret;
 }
 
@@ -98,7 +98,7 @@ static int call_is_nested( const struct ums_call *call, struct ums_context *self
     if (!self->inside) return 0;
     if (call->sp < self->inside) return 1;
     self->inside = 0;
-    ums_worker_leave_kernel( self, 1 );
+    ums_worker_back( self );
     return 0;
 }
 

@@ -76,7 +76,7 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     blocked = ums_worker_block( self, 0 );
     status = native( call );
     if (status) ums_context_suspended( self, 0 );
-    if (blocked) ums_worker_unblock( self );
+    if (blocked) ums_worker_back( self );
     return (uint64_t)status;
 }
 
@@ -224,7 +224,8 @@ uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *ca
 /* The new process stands still until its creator resumes it: CreateProcess always makes it so, on Wine and Windows. */
 uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call, struct ums_context *self )
 {
-    uint64_t cookie = 0, process;
+    uint64_t process;
+    int entered = 0;
     uintptr_t inside = 0;
     NTSTATUS status;
 
@@ -235,7 +236,7 @@ uint64_t ums_special_create_process( const struct call_row *row, struct ums_call
         if (!inside)
         {
             self->inside = call->sp;
-            cookie = ums_worker_enter_kernel( self );
+            entered = ums_worker_enter_kernel( self );
         }
     }
     status = native( call );
@@ -244,7 +245,7 @@ uint64_t ums_special_create_process( const struct call_row *row, struct ums_call
     if (self && self->kind == CONTEXT_WORKER)
     {
         self->inside = inside;
-        ums_worker_leave_kernel( self, cookie );
+        if (entered) ums_worker_back( self );
     }
     return (uint64_t)status;
 }

@@ -142,8 +142,10 @@ ums_status ke_event_duplicate( void *event, void **copy )
 
 /* ---- this thread ---- */
 
+/* Before the start every thread is plain. */
 struct ums_context *ke_current( void )
 {
+    if (!ums_tls_offset) return NULL;
     return (struct ums_context *)__readgsqword( ums_tls_offset );
 }
 

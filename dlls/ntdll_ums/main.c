@@ -10,6 +10,7 @@
 #include "hook.h"
 #include "ke_win32.h"
 #include "thread.h"
+#include "main.h"
 #include "private/trace.h"
 #include "private/ums_private.h"
 
@@ -31,9 +32,11 @@ static const char *describe( void )
     return description;
 }
 
+static const char *activate( void );
+
 static const struct ums_private private_interface =
 {
-    ums_thread_bind, ums_thread_made, ums_worker_unbind, set_child_hook, describe
+    activate, ums_thread_bind, ums_thread_made, ums_worker_unbind, set_child_hook, describe
 };
 
 const struct ums_private * WINAPI ums_private( void )
@@ -95,26 +98,50 @@ static const char *host_name( void )
     return version ? version() : NULL;
 }
 
-static BOOL start( HINSTANCE instance )
+/* NULL, or why it cannot be done here. */
+static const char *start( void )
 {
     const char *why = "memory is short", *hook = "", *engine, *wine;
     HMODULE pinned;
 
-    if (!(engine = choose_engine( &why )) || !ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
-        !ke_init( &why ) || !install_hook( &hook, &why ))
-    {
-        ums_log( "cannot work here: %s", why );
-        return FALSE;
-    }
+    if (!(engine = choose_engine( &why )) || !ums_completion_init() || !ums_context_init() ||
+        !ums_scheduler_init() || !ke_init( &why ) || !install_hook( &hook, &why )) return why;
+
     /* threads may be inside the hook at any time from now on */
-    GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const char *)instance,
-                        &pinned );
+    GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+                        (const char *)&private_interface, &pinned );
     read_grace();
     wine = host_name();
-    _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine, hook, ke_park_name(),
-               wine ? "wine-" : "windows", wine ? wine : "" );
+    _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine, hook,
+               ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
     ums_info( "active, %s", description );
-    return TRUE;
+    return NULL;
+}
+
+/* Nothing of the process is changed before somebody wants UMS of us: on a host whose own UMS serves nobody does. Any
+   thread; whoever comes second waits for the first. */
+static const char *activate( void )
+{
+    static LONG state;                          /* 0 not started, 1 starting, 2 done */
+    static const char *error;                   /* written before state becomes 2 */
+
+    if (InterlockedCompareExchange( &state, 1, 0 ) == 0)
+    {
+        error = start();
+        InterlockedExchange( &state, 2 );
+    }
+    while (InterlockedCompareExchange( &state, 2, 2 ) != 2) SwitchToThread();
+    return error;
+}
+
+/* For the two calls that everything begins with. Says why, once, if it cannot be done. */
+int ums_active( void )
+{
+    static LONG told;
+    const char *error = activate();
+
+    if (error && !InterlockedExchange( &told, 1 )) ums_log( "cannot work here: %s", error );
+    return !error;
 }
 
 BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved )
@@ -122,5 +149,5 @@ BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved 
     (void)reserved;
     if (reason != DLL_PROCESS_ATTACH) return TRUE;
     DisableThreadLibraryCalls( instance );
-    return start( instance );
+    return TRUE;
 }

@@ -107,6 +107,7 @@ int ums_pool_valid( const struct ums_pool *pool, const void *object )
 {
     uintptr_t offset = (uintptr_t)object - (uintptr_t)pool->base - sizeof(struct pool_header);
 
+    if (!pool->base) return 0;                  /* not started: there is nothing */
     if (offset % pool->slot || offset / pool->slot >= atomic_load( &pool->made )) return 0;
     return atomic_load( &header_of( object )->live );
 }

@@ -11,6 +11,7 @@
 #include <ntstatus.h>
 #include "ums_core.h"
 #include "ke_win32.h"
+#include "main.h"
 #include "umsnt.h"
 
 NTSTATUS NTAPI RtlCreateUmsCompletionList( PVOID *list )
@@ -19,6 +20,7 @@ NTSTATUS NTAPI RtlCreateUmsCompletionList( PVOID *list )
     NTSTATUS status;
 
     if (!list) return STATUS_INVALID_PARAMETER;
+    if (!ums_active()) return STATUS_NOT_SUPPORTED;
     if (!(status = ums_list_create( &l ))) *list = l;
     return status;
 }
@@ -59,7 +61,7 @@ NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER ti
         }
         if (self && self->kind == CONTEXT_WORKER) blocked = ums_worker_block( self, 1 );
         status = ums_list_wait( list, timeout ? &relative : NULL, &taken );
-        if (blocked) ums_worker_unblock( self );
+        if (blocked) ums_worker_back( self );
     }
     *first = taken;
     return status;
@@ -80,6 +82,7 @@ NTSTATUS NTAPI RtlCreateUmsThreadContext( PVOID *context )
     NTSTATUS status;
 
     if (!context) return STATUS_INVALID_PARAMETER;
+    if (!ums_active()) return STATUS_NOT_SUPPORTED;
     if (!(status = ums_context_create( &c ))) *context = c;
     return status;
 }

@@ -93,15 +93,15 @@ static void scheduler_post( struct ums_scheduler *s, uint32_t reason, uintptr_t 
 static void worker_queue( struct ums_context *w, enum worker_state from )
 {
     struct ums_list *list = w->list;
+    int queued;
 
     /* once it is pushed, the next Execute may give it another list and drop the reference it has to this one */
     ums_list_ref( list );
     atomic_store( &w->busy, 1 );
-    worker_move( w, from, WORKER_QUEUED );
-    ums_list_push( list, w );
+    if ((queued = worker_move( w, from, WORKER_QUEUED ))) ums_list_push( list, w );
     atomic_store( &w->busy, 0 );
     ums_list_unref( list );
-    ums_park( &w->park, NULL );
+    if (queued) ums_park( &w->park, NULL );
 }
 
 /* ---- the scheduler thread ---- */
@@ -430,15 +430,9 @@ int ums_worker_block( struct ums_context *w, uintptr_t payload )
     return left;
 }
 
-/* The wait is over and its result in place. Also the way back for one whose scheduler took it as blocked. */
-void ums_worker_unblock( struct ums_context *w )
-{
-    worker_queue( w, WORKER_BLOCKED );
-}
-
 /* The worker makes a call that may block. Its scheduler watches from now on; the first time in a while it has to be
-   woken for that. The cookie is the word to come back from. */
-uint64_t ums_worker_enter_kernel( struct ums_context *w )
+   woken for that. 0 if it is on no scheduler. */
+int ums_worker_enter_kernel( struct ums_context *w )
 {
     struct ums_scheduler *owner = w->owner;
     uint64_t word = atomic_load( &w->word ), next;
@@ -457,15 +451,15 @@ uint64_t ums_worker_enter_kernel( struct ums_context *w )
         atomic_store( &owner->watching, 1 );
         ums_unpark( &owner->park );
     }
-    return next;
+    return 1;
 }
 
-void ums_worker_leave_kernel( struct ums_context *w, uint64_t cookie )
+/* A call that ums_worker_block or ums_worker_enter_kernel announced is over and its result in place. If the worker has
+   been told or taken as blocked, it goes to its list and this returns when it is executed. A callback or APC out of the call
+   may have yielded: then it is RUNNING already, or on its way back into the call. */
+void ums_worker_back( struct ums_context *w )
 {
-    if (!cookie) return;
-    if (worker_move( w, WORKER_INKERNEL, WORKER_RUNNING )) return;
-    /* taken while it was inside; or a callback in there has yielded and is RUNNING again */
-    if (word_state( atomic_load( &w->word ) ) == WORKER_BLOCKED) ums_worker_unblock( w );
+    if (!worker_move( w, WORKER_INKERNEL, WORKER_RUNNING )) worker_queue( w, WORKER_BLOCKED );
 }
 
 ums_status ums_yield( void *param )
@@ -483,7 +477,7 @@ ums_status ums_yield( void *param )
         owner = w->owner;
         atomic_store( &w->busy, 1 );
         if (worker_leave( w, WORKER_READY )) break;
-        ums_worker_unblock( w );                /* no longer busy */
+        worker_queue( w, WORKER_BLOCKED );      /* no longer busy */
     }
     scheduler_post( owner, REASON_YIELD, (uintptr_t)w, param );
     atomic_store( &w->busy, 0 );

@@ -211,9 +211,8 @@ void ums_worker_killed( struct ums_context *w );                      /* by whoe
 void ums_worker_stopped( struct ums_context *w );                     /* by whoever suspended the thread */
 int  ums_worker_continued( struct ums_context *w );                   /* by whoever is about to resume it */
 int  ums_worker_block( struct ums_context *w, uintptr_t payload );
-void ums_worker_unblock( struct ums_context *w );
-uint64_t ums_worker_enter_kernel( struct ums_context *w );
-void ums_worker_leave_kernel( struct ums_context *w, uint64_t cookie );
+int  ums_worker_enter_kernel( struct ums_context *w );
+void ums_worker_back( struct ums_context *w );
 
 /* ---- sizes that Windows or the assembly rely on ---- */
 

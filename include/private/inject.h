@@ -12,7 +12,7 @@
 #define INJECT_MAGIC    0x49534d55  /* "UMSI" */
 #define INJECT_VERSION  1
 
-#define INJECT_REQUIRED 0x1         /* the process is of no use without the shim: end it, status 2 */
+#define INJECT_REQUIRED 0x1         /* the process is of no use without the shim: ends, status 2 */
 
 /* the loader of Wine 8.0 takes "path + .dll + 0" of 256 characters at most */
 #define INJECT_MAX_PATH 250
@@ -30,8 +30,8 @@ struct inject_dll
     char    path[INJECT_MAX_PATH + 6];
 };
 
-/* What umsrun or a parent writes above the program's image: this, the new import descriptors, their thunk lists.
- * The import directory of the image then points right behind this struct. */
+/* What umsrun or a parent writes above the program's image: this, the new import descriptors, their
+ * thunk lists. The import directory of the image then points right behind this struct. */
 struct inject_block
 {
     DWORD                magic;
@@ -43,14 +43,17 @@ struct inject_block
     struct inject_dll    dlls[2];
 };
 
-/* What to do with an image's headers. Returns NULL if the shim can serve it, else what it is instead. */
+/* What to do with an image's headers. Returns NULL if the shim can serve it, else what it is
+ * instead. */
 const char *inject_check_headers( const void *headers, SIZE_T size );
 
-/* Makes PROCESS, which has not run yet, load the shim from DIR (with a final backslash). Returns NULL, or what does
- * not fit; the process is unchanged then. Any thread; takes no lock of ours, allocates pages only. */
+/* Makes PROCESS, which has not run yet, load the shim from DIR (with a final backslash). Returns
+ * NULL, or what does not fit; the process is unchanged then. Any thread; takes no lock of ours,
+ * allocates pages only. */
 const char *inject_process( HANDLE process, const WCHAR *dir, DWORD flags );
 
-/* Zeroed pages above the image at BASE and within 4 GB from it, because an RVA has 32 bits; read-write. */
+/* Zeroed pages above the image at BASE and within 4 GB from it, because an RVA has 32 bits;
+ * read-write. */
 void *inject_alloc_above( HANDLE process, BYTE *base, DWORD image_size, SIZE_T size );
 
 /* The block in the image at BASE of this very process, or NULL. */

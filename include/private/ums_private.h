@@ -14,6 +14,8 @@ struct ums_context;
 
 struct ums_private
 {
+    /* Start the core and install the hook, once. NULL, or what does not fit. Any thread. */
+    const char *(*activate)( void );
     /* A thread is about to be made as worker `context` of `list`; start it, suspended, with *entry( *arg ).
        STATUS_INVALID_PARAMETER: wrong version, list or context, or the context has a live thread. Any thread. */
     NTSTATUS (*worker_bind)( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start, void *param,

@@ -19,6 +19,7 @@ int main( int argc, char **argv )
 
     ok( argc == count + 1, "%d arguments, expected %d", argc - 1, count );
     for (i = 0; i < count && i + 1 < argc; i++)
-        ok( !strcmp( argv[i + 1], want[i] ), "argument %d: [%s], expected [%s]", i + 1, argv[i + 1], want[i] );
+        ok( !strcmp( argv[i + 1], want[i] ), "argument %d: [%s], expected [%s]", i + 1, argv[i + 1],
+            want[i] );
     return test_end();
 }

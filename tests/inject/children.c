@@ -1,5 +1,6 @@
 /*
- * children shim|none: starts children in several ways, and checks that they have the shim, or that they have not.
+ * children shim|none: starts children in several ways, and checks that they have the shim, or that
+ * they have not.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -60,9 +61,11 @@ int main( int argc, char **argv )
 
     ok( probe() == HAS_SHIM, "this program has no shim itself" );
     ok( (code = run( program, "\"%s\" probe", 0 )) == want, "child: %lu", code );
-    ok( (code = run( program, "\"%s\" probe", CREATE_SUSPENDED )) == want, "suspended child: %lu", code );
+    ok( (code = run( program, "\"%s\" probe", CREATE_SUSPENDED )) == want, "suspended child: %lu",
+        code );
     ok( (code = run( program, "\"%s\" relay", 0 )) == want, "grandchild: %lu", code );
-    ok( (code = run( program, "cmd.exe /c \"\"%s\" probe\"", 0 )) == want, "through cmd.exe: %lu", code );
+    ok( (code = run( program, "cmd.exe /c \"\"%s\" probe\"", 0 )) == want, "through cmd.exe: %lu",
+        code );
     thread = CreateThread( NULL, 0, run_in_thread, program, 0, NULL );
     WaitForSingleObject( thread, INFINITE );
     ok( GetExitCodeThread( thread, &code ) && code == want, "from another thread: %lu", code );

@@ -11,9 +11,10 @@
 
 static const char *const dlls[] =
 {
-    "user32.dll", "ws2_32.dll", "msvcrt.dll", "ucrtbase.dll", "advapi32.dll", "ole32.dll", "oleaut32.dll",
-    "shell32.dll", "shlwapi.dll", "version.dll", "winmm.dll", "gdi32.dll", "rpcrt4.dll", "crypt32.dll", "wininet.dll",
-    "comctl32.dll", "msvcp140.dll", "concrt140.dll", "dbghelp.dll", "iphlpapi.dll", "setupapi.dll", "psapi.dll",
+    "user32.dll", "ws2_32.dll", "msvcrt.dll", "ucrtbase.dll", "advapi32.dll", "ole32.dll",
+    "oleaut32.dll", "shell32.dll", "shlwapi.dll", "version.dll", "winmm.dll", "gdi32.dll",
+    "rpcrt4.dll", "crypt32.dll", "wininet.dll", "comctl32.dll", "msvcp140.dll", "concrt140.dll",
+    "dbghelp.dll", "iphlpapi.dll", "setupapi.dll", "psapi.dll",
 };
 
 static HMODULE modules[ARRAYSIZE(dlls)];

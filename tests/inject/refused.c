@@ -1,6 +1,7 @@
 /*
- * refused SHIM-FOLDER: a process in which the redirection must fail, because no memory is left above kernel32. It runs
- * as if the shim were not there; or it ends with status 2, if the shim is required.
+ * refused SHIM-FOLDER: a process in which the redirection must fail, because no memory is left
+ * above kernel32. It runs as if the shim were not there; or it ends with status 2, if the shim is
+ * required.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -25,7 +26,8 @@ static DWORD probe( void )
     return NOT_REDIRECTED;
 }
 
-/* Hosts keep parts of what they call free for themselves: so by halves, down to the first page of each 64 KB. */
+/* Hosts keep parts of what they call free for themselves: so by halves, down to the first page of
+ * each 64 KB. */
 static void fill( HANDLE process, BYTE *at, SIZE_T size )
 {
     SIZE_T half = (size / 2) & ~(SIZE_T)0xffff;
@@ -40,7 +42,7 @@ static void fill( HANDLE process, BYTE *at, SIZE_T size )
 static void fill_above_kernel32( HANDLE process )
 {
     BYTE *base = (BYTE *)GetModuleHandleW( L"kernel32.dll" ), *at, *end;
-    const IMAGE_NT_HEADERS *nt = (const IMAGE_NT_HEADERS *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
+    const IMAGE_NT_HEADERS *nt = (void *)(base + ((IMAGE_DOS_HEADER *)base)->e_lfanew);
     MEMORY_BASIC_INFORMATION info;
 
     at = base + ((nt->OptionalHeader.SizeOfImage + 0xffff) & ~0xffff);
@@ -62,7 +64,8 @@ static DWORD run( const WCHAR *dir, DWORD flags )
     DWORD code = 0;
 
     GetModuleFileNameW( NULL, program, MAX_PATH );
-    ok( CreateProcessW( program, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED, NULL, NULL, &startup, &info ),
+    ok( CreateProcessW( program, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED, NULL, NULL, &startup,
+                        &info ),
         "no process: error %lu", GetLastError() );
     error = inject_process( info.hProcess, dir, flags );
     ok( !error, "not injected: %s", error );

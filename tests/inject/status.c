@@ -1,5 +1,6 @@
 /*
- * status N: ends with N. Without an argument, and with the standard handles it got: copies a line of input to output.
+ * status N: ends with N. Without an argument, and with the standard handles it got: copies a line
+ * of input to output.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

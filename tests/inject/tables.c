@@ -1,6 +1,6 @@
 /*
- * The export tables in place are whole: sorted, every name found, by name and by ordinal the same; forwarders work;
- * the program's own headers are as they were linked.
+ * The export tables in place are whole: sorted, every name found, by name and by ordinal the same;
+ * forwarders work; the program's own headers are as they were linked.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -13,7 +13,8 @@
 static const IMAGE_DATA_DIRECTORY *directories( HMODULE module )
 {
     const BYTE *base = (const BYTE *)module;
-    const IMAGE_NT_HEADERS64 *nt = (const IMAGE_NT_HEADERS64 *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
+    const IMAGE_DOS_HEADER *dos = (const void *)base;
+    const IMAGE_NT_HEADERS64 *nt = (const void *)(base + dos->e_lfanew);
 
     return nt->OptionalHeader.DataDirectory;
 }
@@ -58,7 +59,8 @@ static void check_headers( void )
     ok( info.AllocationBase == exe, "the import table is not the program's own" );
     ok( !strchr( (const char *)exe + first->Name, '\\' ), "the first import is the shim" );
     VirtualQuery( exe, &info, sizeof(info) );
-    ok( !(info.Protect & (PAGE_READWRITE | PAGE_EXECUTE_READWRITE)), "headers are writable: %lx", info.Protect );
+    ok( !(info.Protect & (PAGE_READWRITE | PAGE_EXECUTE_READWRITE)), "headers are writable: %lx",
+        info.Protect );
 }
 
 int main( void )

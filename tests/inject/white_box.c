@@ -1,6 +1,7 @@
 /*
- * The redirection's parts by themselves: the new export table over a made-up module, the transaction with a word that
- * cannot be written, and a process whose import table does not fit: nothing is changed then.
+ * The redirection's parts by themselves: the new export table over a made-up module, the
+ * transaction with a word that cannot be written, and a process whose import table does not fit:
+ * nothing is changed then.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -15,7 +16,7 @@
 
 #define PAGE 0x1000
 
-/* A module of one page. Its exports, by ordinal from 5 on: Alpha, a gap, Charlie (forwarded), Echo. */
+/* A module of one page. Exports, by ordinal from 5 on: Alpha, a gap, Charlie (forwarded), Echo. */
 struct fake_module
 {
     IMAGE_DOS_HEADER       dos;
@@ -72,7 +73,7 @@ static void check_table( const BYTE *base, IMAGE_DATA_DIRECTORY entry )
 {
     static const char *const names[] = { "Aardvark", "Alpha", "Bravo", "Charlie", "Echo", "Zulu" };
     static const WORD ordinals[] = { 6, 0, 5, 2, 3, 4 };   /* new ones as they come */
-    const IMAGE_EXPORT_DIRECTORY *table = (const IMAGE_EXPORT_DIRECTORY *)(base + entry.VirtualAddress);
+    const IMAGE_EXPORT_DIRECTORY *table = (const void *)(base + entry.VirtualAddress);
     const WORD *got = (const WORD *)(base + table->AddressOfNameOrdinals);
     const DWORD *functions = (const DWORD *)(base + table->AddressOfFunctions);
     DWORD i;
@@ -88,19 +89,21 @@ static void check_table( const BYTE *base, IMAGE_DATA_DIRECTORY entry )
     }
     ok( functions[0] == offsetof( struct fake_module, code ), "Alpha has moved" );
     ok( !functions[1], "the gap is filled" );
-    ok( functions[2] - entry.VirtualAddress < entry.Size, "the forwarder is outside the directory" );
-    ok( !strcmp( (const char *)base + functions[2], "OTHER.Charlie" ), "the forwarder is %s", base + functions[2] );
+    ok( functions[2] - entry.VirtualAddress < entry.Size,
+        "the forwarder is outside the directory" );
+    ok( !strcmp( (const char *)base + functions[2], "OTHER.Charlie" ), "the forwarder is %s",
+        base + functions[2] );
 }
 
 static void test_export_table(void)
 {
-    BYTE *base = VirtualAlloc( NULL, 16 * PAGE, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE ), *far_away;
+    BYTE *base = VirtualAlloc( NULL, 16 * PAGE, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
     struct fake_module *module = (struct fake_module *)base, *copy;
-    struct export_name names[] = { { "Zulu", base + 0x900 }, { "Echo", NULL }, { "Bravo", base + 0x910 },
-                                   { "Aardvark", base + 0x920 } };
+    struct export_name names[] = { { "Zulu", base + 0x900 }, { "Echo", NULL },
+                                   { "Bravo", base + 0x910 }, { "Aardvark", base + 0x920 } };
     IMAGE_DATA_DIRECTORY entry;
     size_t size, code_size;
-    BYTE *mem = base + 2 * PAGE, *island;
+    BYTE *mem = base + 2 * PAGE, *island, *far_away;
 
     make_module( module );
     copy = HeapAlloc( GetProcessHeap(), 0, PAGE );
@@ -123,7 +126,8 @@ static void test_export_table(void)
     ok( export_table_find( base, entry, "Bravo" ) == base + 0x910, "Bravo is wrong" );
     ok( !export_table_find( base, entry, "Delta" ), "Delta was found" );
     island = export_table_find( base, entry, "Echo" );
-    ok( island == mem && !memcmp( island, "\xff\x25\0\0\0\0", 6 ) && !memcmp( island + 6, &far_away, 8 ),
+    ok( island == mem && !memcmp( island, "\xff\x25\0\0\0\0", 6 )
+        && !memcmp( island + 6, &far_away, 8 ),
         "Echo has no island" );
 
     module->directory.NumberOfFunctions = 0xffff;
@@ -132,7 +136,8 @@ static void test_export_table(void)
     VirtualFree( base, 0, MEM_RELEASE );
 }
 
-/* five words in two read-only pages; the FAIL-th, if there is one, lies where nothing can be written */
+/* five words in two read-only pages; the FAIL-th, if there is one, lies where nothing can be
+ * written */
 static void check_patch( int fail )
 {
     BYTE *base = VirtualAlloc( NULL, 3 * PAGE, MEM_RESERVE, PAGE_NOACCESS );
@@ -146,17 +151,21 @@ static void check_patch( int fail )
     {
         words[i] = (ULONG64 *)(base + i * (PAGE / 2 - 100));
         *words[i] = i;
-        ok( patch_add( &patch, (int)i == fail ? base + 2 * PAGE : (BYTE *)words[i], 100 + i ), "no room" );
+        ok( patch_add( &patch, (int)i == fail ? base + 2 * PAGE : (BYTE *)words[i], 100 + i ),
+            "no room" );
     }
     VirtualProtect( base, 2 * PAGE, PAGE_READONLY, &old );
 
     ret = patch_apply( &patch );
     ok( ret == (fail < 0), "fail %d: %d", fail, ret );
     for (i = 0; i < ARRAYSIZE(words); i++)
-        ok( *words[i] == (ret ? 100 + i : i), "fail %d: word %lu is %lu", fail, i, (DWORD)*words[i] );
+        ok( *words[i] == (ret ? 100 + i : i), "fail %d: word %lu is %lu", fail, i,
+            (DWORD)*words[i] );
     if (ret) patch_undo( &patch );
-    for (i = 0; i < ARRAYSIZE(words); i++) ok( *words[i] == i, "undone: word %lu is %lu", i, (DWORD)*words[i] );
-    ok( VirtualProtect( base, 2 * PAGE, PAGE_READONLY, &old ) && old == PAGE_READONLY, "left with protection %lx", old );
+    for (i = 0; i < ARRAYSIZE(words); i++)
+        ok( *words[i] == i, "undone: word %lu is %lu", i, (DWORD)*words[i] );
+    ok( VirtualProtect( base, 2 * PAGE, PAGE_READONLY, &old ) && old == PAGE_READONLY,
+        "left with protection %lx", old );
 
     patch_free( &patch );
     VirtualFree( base, 0, MEM_RELEASE );
@@ -194,7 +203,7 @@ static SIZE_T committed_above( HANDLE process, BYTE *base )
 /* this program once more, with the RVA of its import table replaced; it never runs */
 static void check_damaged( DWORD imports, const char *want )
 {
-    BYTE *base = (BYTE *)GetModuleHandleW( NULL );      /* linked without relocation: the child's too */
+    BYTE *base = (BYTE *)GetModuleHandleW( NULL );  /* not relocated: the child's too */
     DWORD *entry = (DWORD *)(export_directory_entry( base ) + IMAGE_DIRECTORY_ENTRY_IMPORT), old;
     STARTUPINFOW startup = { .cb = sizeof(startup) };
     WCHAR program[MAX_PATH];
@@ -204,20 +213,25 @@ static void check_damaged( DWORD imports, const char *want )
     SIZE_T memory;
 
     GetModuleFileNameW( NULL, program, MAX_PATH );
-    ok( CreateProcessW( program, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED, NULL, NULL, &startup, &info ),
+    ok( CreateProcessW( program, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED, NULL, NULL, &startup,
+                        &info ),
         "no process: error %lu", GetLastError() );
-    ok( VirtualProtectEx( info.hProcess, entry, 8, PAGE_READWRITE, &old ), "error %lu", GetLastError() );
-    ok( WriteProcessMemory( info.hProcess, entry, &imports, sizeof(imports), NULL ), "error %lu", GetLastError() );
+    ok( VirtualProtectEx( info.hProcess, entry, 8, PAGE_READWRITE, &old ), "error %lu",
+        GetLastError() );
+    ok( WriteProcessMemory( info.hProcess, entry, &imports, sizeof(imports), NULL ), "error %lu",
+        GetLastError() );
     VirtualProtectEx( info.hProcess, entry, 8, old, &old );
     ok( ReadProcessMemory( info.hProcess, base, before, PAGE, NULL ), "error %lu", GetLastError() );
     memory = committed_above( info.hProcess, base );
 
     error = inject_process( info.hProcess, L"C:\\nowhere\\", 0 );
-    ok( !error == !want && (!error || strstr( error, want )), "import table at %lx: %s", imports, error );
+    ok( !error == !want && (!error || strstr( error, want )), "import table at %lx: %s", imports,
+        error );
     ok( ReadProcessMemory( info.hProcess, base, after, PAGE, NULL ), "error %lu", GetLastError() );
-    ok( !memcmp( before, after, PAGE ) == !!want, "import table at %lx: headers are%s changed", imports,
-        want ? "" : " not" );
-    ok( (memory == committed_above( info.hProcess, base )) == !!want, "import table at %lx: memory", imports );
+    ok( !memcmp( before, after, PAGE ) == !!want, "import table at %lx: headers are%s changed",
+        imports, want ? "" : " not" );
+    ok( (memory == committed_above( info.hProcess, base )) == !!want, "import table at %lx: memory",
+        imports );
     TerminateProcess( info.hProcess, 0 );
     WaitForSingleObject( info.hProcess, INFINITE );
     CloseHandle( info.hThread );
@@ -226,17 +240,18 @@ static void check_damaged( DWORD imports, const char *want )
 
 static void test_inject(void)
 {
-    DWORD imports = export_directory_entry( GetModuleHandleW( NULL ) )[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
+    const IMAGE_DATA_DIRECTORY *entries = export_directory_entry( GetModuleHandleW( NULL ) );
+    DWORD imports = entries[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress, i;
     WCHAR dir[MAX_PATH];
-    DWORD i;
 
     check_damaged( imports, NULL );
-    check_damaged( 0, NULL );                       /* a program that imports nothing is no damaged one */
+    check_damaged( 0, NULL );               /* a program that imports nothing is not damaged */
     check_damaged( 0x7fffffff, "damaged" );
     check_damaged( imports + 1, "damaged" );
     for (i = 0; i < ARRAYSIZE(dir) - 1; i++) dir[i] = 'x';
     dir[i] = 0;
-    ok( inject_process( GetCurrentProcess(), dir, 0 ) != NULL, "a path of %lu characters was accepted", i );
+    ok( inject_process( GetCurrentProcess(), dir, 0 ) != NULL,
+        "a path of %lu characters was accepted", i );
     ok( inject_find_block( GetModuleHandleW( NULL ) ) == NULL, "this program has a block" );
 }
 

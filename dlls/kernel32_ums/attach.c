@@ -1,0 +1,463 @@
+/*
+ * Stands for nothing in Windows: puts the shim into the place of the host's names, in a process
+ * that umsrun.exe or a process of its started. No code is changed. The export tables of kernel32,
+ * kernelbase and ntdll give way to copies with our functions in them, so that GetProcAddress, API
+ * sets and every DLL loaded later find those; and the import slots of the modules that are there
+ * already are set. All of it is one transaction of 64-bit words (patch.h).
+ *
+ * It does not put itself into children's memory; that is inject.c.
+ *
+ * Runs in DllMain, before any code of the program: no heap, no lock but the loader's, which is
+ * held.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <winternl.h>
+#include <string.h>
+
+#include "private/exports.h"
+#include "private/inject.h"
+#include "private/trace.h"
+#include "private/ums_private.h"
+#include "attach.h"
+#include "export_table.h"
+#include "patch.h"
+
+#define MAX_NAMES    64
+#define EXIT_REFUSED 2
+
+/* one module of the host, and what becomes of its names */
+struct host_module
+{
+    BYTE              *base;
+    struct export_name names[MAX_NAMES];    /* and our functions */
+    void              *system[MAX_NAMES];   /* the host's, NULL if it lacks the name */
+    size_t             count;
+};
+
+/* too large for a stack that may be small, and needed once */
+struct attachment
+{
+    struct host_module   kernel32;
+    struct host_module   kernelbase;
+    struct host_module   ntdll;
+    BYTE                *exe;
+    BYTE                *self;
+    BYTE                *ntdll_ums;
+    struct inject_block *block;
+    struct patch         patch;
+    void                *tables[3];
+};
+
+#define DOOR( type, name, args ) { #name, NULL },
+static struct export_name doors[] = { UMS_KERNEL32_DOORS( DOOR ) };
+#undef DOOR
+
+static WCHAR shim_dir[MAX_PATH];            /* empty: children do not get the shim */
+
+PEB *WINAPI RtlGetCurrentPeb( void );       /* [seen], not in mingw-w64's headers */
+
+static BYTE *image_base( void )
+{
+    return RtlGetCurrentPeb()->Reserved3[1];
+}
+
+static const IMAGE_NT_HEADERS64 *nt_headers( const BYTE *base )
+{
+    return (const IMAGE_NT_HEADERS64 *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
+}
+
+static BOOL env_is( const char *name, char value )
+{
+    char buffer[4];
+
+    return ums_env( name, buffer, sizeof(buffer) ) && buffer[0] == value && !buffer[1];
+}
+
+void *ums_original( const char *name )
+{
+    HMODULE kernelbase;
+    size_t i;
+
+    for (i = 0; i < ARRAYSIZE(doors); i++)
+    {
+        if (strcmp( doors[i].name, name )) continue;
+        if (!doors[i].target && (kernelbase = GetModuleHandleW( L"kernelbase.dll" )))
+            doors[i].target = (void *)GetProcAddress( kernelbase, name );
+        return doors[i].target;
+    }
+    return NULL;
+}
+
+/***********************************************************************
+ * what is redirected
+ */
+
+/* the host's functions for our names, before anything is redirected */
+static void find_system( struct host_module *module )
+{
+    size_t i;
+
+    for (i = 0; i < module->count; i++)
+        module->system[i] = export_find( module->base, module->names[i].name );
+}
+
+/* kernelbase gets none of the names that it lacks */
+static void drop_missing( struct host_module *module )
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < module->count; i++)
+    {
+        if (!module->system[i]) continue;
+        module->names[kept] = module->names[i];
+        module->system[kept++] = module->system[i];
+    }
+    module->count = kept;
+}
+
+/* Whatever kernel32_ums and ntdll_ums export replaces what kernel32, kernelbase and ntdll have
+ * under that name. */
+static const char *find_modules( struct attachment *attachment )
+{
+    struct host_module *kernel32 = &attachment->kernel32, *kernelbase = &attachment->kernelbase;
+    struct host_module *ntdll = &attachment->ntdll;
+
+    kernel32->base = (BYTE *)GetModuleHandleW( L"kernel32.dll" );
+    kernelbase->base = (BYTE *)GetModuleHandleW( L"kernelbase.dll" );
+    ntdll->base = (BYTE *)GetModuleHandleW( L"ntdll.dll" );
+    attachment->ntdll_ums = (BYTE *)GetModuleHandleW( L"ntdll_ums.dll" );
+    if (!kernel32->base || !kernelbase->base || !ntdll->base || !attachment->ntdll_ums)
+        return "kernel32, kernelbase, ntdll or ntdll_ums is not loaded";
+
+    kernel32->count = kernelbase->count = export_list( attachment->self, kernel32->names,
+                                                       MAX_NAMES );
+    memcpy( kernelbase->names, kernel32->names, sizeof(kernelbase->names) );
+    ntdll->count = export_list( attachment->ntdll_ums, ntdll->names, MAX_NAMES );
+    if (!kernel32->count || !ntdll->count) return "the shim's own export tables cannot be read";
+
+    find_system( kernel32 );
+    find_system( kernelbase );
+    find_system( ntdll );
+    drop_missing( kernelbase );
+    return NULL;
+}
+
+/***********************************************************************
+ * export tables
+ */
+static const char *add_export_table( struct attachment *attachment, struct host_module *module,
+                                     void **table )
+{
+    IMAGE_DATA_DIRECTORY entry;
+    size_t i, size, code_size;
+    ULONG64 word;
+    DWORD old;
+
+    if (!module->count) return NULL;
+    if (!(size = export_table_size( module->base, module->names, module->count )))
+        return "an export table of the host is of an unknown kind";
+    *table = inject_alloc_above( GetCurrentProcess(), module->base,
+                                 nt_headers( module->base )->OptionalHeader.SizeOfImage, size );
+    if (!*table) return "there is no free memory above a module of the host";
+
+    entry = export_table_build( module->base, *table, module->names, module->count, &code_size );
+    if (!entry.Size) return "an export table of the host is of an unknown kind";
+    if (!VirtualProtect( *table, code_size, PAGE_EXECUTE_READ, &old )
+        || !VirtualProtect( (BYTE *)*table + code_size, size - code_size, PAGE_READONLY, &old ))
+        return "the new export tables cannot be protected";
+    /* import slots get what GetProcAddress will say */
+    for (i = 0; i < module->count; i++)
+        module->names[i].target = export_table_find( module->base, entry, module->names[i].name );
+    memcpy( &word, &entry, sizeof(word) );
+    if (!patch_add( &attachment->patch, export_directory_entry( module->base ), word ))
+        return "there is no memory left";
+    return NULL;
+}
+
+static const char *add_export_tables( struct attachment *attachment )
+{
+    void **tables = attachment->tables;
+    const char *error;
+
+    if ((error = add_export_table( attachment, &attachment->kernel32, &tables[0] )))
+        return error;
+    if ((error = add_export_table( attachment, &attachment->kernelbase, &tables[1] )))
+        return error;
+    return add_export_table( attachment, &attachment->ntdll, &tables[2] );
+}
+
+static void free_tables( struct attachment *attachment )
+{
+    size_t i;
+
+    for (i = 0; i < ARRAYSIZE(attachment->tables); i++)
+        if (attachment->tables[i]) VirtualFree( attachment->tables[i], 0, MEM_RELEASE );
+}
+
+/***********************************************************************
+ * import slots
+ */
+static BOOL starts_with( const char *name, const char *lower )
+{
+    for (; *lower; name++, lower++)
+        if ((*name >= 'A' && *name <= 'Z' ? *name + 32 : *name) != *lower) return FALSE;
+    return TRUE;
+}
+
+static const struct host_module *imported_module( const struct attachment *attachment,
+                                                  const char *dll )
+{
+    if (starts_with( dll, "ntdll.dll" )) return &attachment->ntdll;
+    if (starts_with( dll, "kernel32.dll" ) || starts_with( dll, "kernelbase.dll" )
+        || starts_with( dll, "api-ms-win-core-ums-" )
+        || starts_with( dll, "api-ms-win-core-processthreads-" ))
+        return &attachment->kernel32;
+    return NULL;
+}
+
+/* Which of the module's names a slot stands for; -1 if none. Where the table has no names any more,
+ * or an ordinal, the address tells. */
+static int slot_name( const struct host_module *module, const BYTE *image, const ULONG64 *names,
+                      void *address )
+{
+    const IMAGE_IMPORT_BY_NAME *import = NULL;
+    size_t i;
+
+    if (names && !IMAGE_SNAP_BY_ORDINAL64( *names ))
+        import = (const IMAGE_IMPORT_BY_NAME *)(image + (DWORD)*names);
+    for (i = 0; i < module->count; i++)
+    {
+        if (!import && address == module->system[i]) return (int)i;
+        if (import && !strcmp( (const char *)import->Name, module->names[i].name )) return (int)i;
+    }
+    return -1;
+}
+
+static BOOL add_slots( struct attachment *attachment, BYTE *image,
+                       const IMAGE_IMPORT_DESCRIPTOR *descriptor, const struct host_module *module,
+                       BOOL to_system )
+{
+    const ULONG64 *names = NULL;
+    void **slot = (void **)(image + descriptor->FirstThunk);
+    void *target;
+    int i;
+
+    if (descriptor->OriginalFirstThunk)
+        names = (const ULONG64 *)(image + descriptor->OriginalFirstThunk);
+    for (; names ? *names : (ULONG64)*slot; slot++)
+    {
+        i = slot_name( module, image, names, *slot );
+        if (names) names++;
+        if (i < 0) continue;
+        target = to_system ? module->system[i] : module->names[i].target;
+        if (!target || target == *slot) continue;
+        if (!patch_add( &attachment->patch, slot, (ULONG64)target )) return FALSE;
+    }
+    return TRUE;
+}
+
+/* the slots of one image, by the import table at RVA */
+static BOOL add_image( struct attachment *attachment, BYTE *image, DWORD rva, BOOL to_system )
+{
+    const IMAGE_IMPORT_DESCRIPTOR *descriptor = (const IMAGE_IMPORT_DESCRIPTOR *)(image + rva);
+    const struct host_module *module;
+
+    if (!rva) return TRUE;
+    for (; descriptor->Name && descriptor->FirstThunk; descriptor++)
+    {
+        if (!(module = imported_module( attachment, (const char *)image + descriptor->Name )))
+            continue;
+        if (!add_slots( attachment, image, descriptor, module, to_system )) return FALSE;
+    }
+    return TRUE;
+}
+
+static BOOL is_left_alone( const struct attachment *attachment, const BYTE *image )
+{
+    return image == attachment->self || image == attachment->ntdll_ums || image == attachment->exe
+           || image == attachment->kernel32.base || image == attachment->kernelbase.base
+           || image == attachment->ntdll.base;
+}
+
+/* every module that is loaded by now; the program itself by the table that it was linked with */
+static const char *add_import_slots( struct attachment *attachment )
+{
+    LIST_ENTRY *list = &RtlGetCurrentPeb()->Ldr->InMemoryOrderModuleList, *entry;
+    const IMAGE_DATA_DIRECTORY *imports;
+    BYTE *image;
+
+    if (!add_image( attachment, attachment->exe, attachment->block->imports.VirtualAddress, FALSE ))
+        return "there is no memory left";
+    for (entry = list->Flink; entry != list; entry = entry->Flink)
+    {
+        image = CONTAINING_RECORD( entry, LDR_DATA_TABLE_ENTRY, InMemoryOrderLinks )->DllBase;
+        if (is_left_alone( attachment, image )) continue;
+        imports = export_directory_entry( image ) + IMAGE_DIRECTORY_ENTRY_IMPORT;
+        if (!add_image( attachment, image, imports->VirtualAddress, FALSE ))
+            return "there is no memory left";
+    }
+    return NULL;
+}
+
+/* the program's headers as they were linked */
+static BOOL add_headers( struct attachment *attachment )
+{
+    IMAGE_DATA_DIRECTORY *entries = export_directory_entry( attachment->exe );
+    ULONG64 imports, bound;
+
+    memcpy( &imports, &attachment->block->imports, sizeof(imports) );
+    memcpy( &bound, &attachment->block->bound, sizeof(bound) );
+    return patch_add( &attachment->patch, &entries[IMAGE_DIRECTORY_ENTRY_IMPORT], imports )
+           && (!bound || patch_add( &attachment->patch,
+                                    &entries[IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT], bound ));
+}
+
+/***********************************************************************
+ * the whole
+ */
+static BOOL system_ums_works( HMODULE kernel32 )
+{
+    BOOL (WINAPI *create_list)( void ** );
+    BOOL (WINAPI *delete_list)( void * );
+    void *list;
+
+    create_list = (void *)GetProcAddress( kernel32, "CreateUmsCompletionList" );
+    delete_list = (void *)GetProcAddress( kernel32, "DeleteUmsCompletionList" );
+    if (!create_list || !delete_list || !create_list( &list )) return FALSE;
+    delete_list( list );
+    return TRUE;
+}
+
+/* The program as if it had been started without us: its imports back from the shim to the host. */
+static void step_aside( struct attachment *attachment )
+{
+    patch_free( &attachment->patch );
+    if (add_image( attachment, attachment->exe, attachment->block->imports.VirtualAddress, TRUE )
+        && add_headers( attachment ))
+        patch_apply( &attachment->patch );
+}
+
+static const char *redirect( struct attachment *attachment )
+{
+    const char *error;
+
+    if ((error = add_export_tables( attachment ))) return error;
+    if ((error = add_import_slots( attachment ))) return error;
+    if (!add_headers( attachment )) return "there is no memory left";
+    if (!patch_apply( &attachment->patch )) return "a table of the host cannot be written";
+    return NULL;
+}
+
+static void remember_dir( HMODULE self )
+{
+    DWORD len = GetModuleFileNameW( self, shim_dir, ARRAYSIZE(shim_dir) );
+
+    if (len >= ARRAYSIZE(shim_dir)) len = 0;
+    while (len && shim_dir[len - 1] != '\\') len--;
+    shim_dir[len] = 0;
+}
+
+static void refuse( struct attachment *attachment, const char *error )
+{
+    ums_log( "cannot serve this program: %s", error );
+    if (attachment->block->flags & INJECT_REQUIRED)
+        TerminateProcess( GetCurrentProcess(), EXIT_REFUSED );
+    free_tables( attachment );
+    step_aside( attachment );
+}
+
+/* Whoever looks sees it, and children get it too. The loader must not take us away any more. */
+static void settle( HMODULE self )
+{
+    HMODULE pinned;
+
+    GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN, "ntdll_ums.dll", &pinned );
+    GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN, "kernel32_ums.dll", &pinned );
+    SetEnvironmentVariableA( "UMS_ACTIVE", ums_private()->describe() );
+    if (env_is( "UMS_CHILDREN", '0' )) return;
+    remember_dir( self );
+    ums_private()->set_child_hook( ums_child_created );
+}
+
+static void attach( struct attachment *attachment )
+{
+    const char *error = find_modules( attachment );
+
+    if (!error && system_ums_works( (HMODULE)attachment->kernel32.base )
+        && !env_is( "UMS_FORCE", '1' ))
+    {
+        ums_info( "the host's own UMS works and serves" );
+        step_aside( attachment );
+        return;
+    }
+    if (!error) error = ums_private()->activate();
+    if (!error) error = redirect( attachment );
+    if (error) refuse( attachment, error );
+    else settle( (HMODULE)attachment->self );
+}
+
+BOOL ums_attach_requested( void )
+{
+    return inject_find_block( image_base() ) != NULL;
+}
+
+BOOL ums_attach( HMODULE self )
+{
+    struct attachment *attachment;
+    size_t i;
+
+    for (i = 0; i < ARRAYSIZE(doors); i++) ums_original( doors[i].name );
+    attachment = VirtualAlloc( NULL, sizeof(*attachment), MEM_RESERVE | MEM_COMMIT,
+                               PAGE_READWRITE );
+    if (!attachment) return FALSE;
+    attachment->self = (BYTE *)self;
+    attachment->exe = image_base();
+    attachment->block = inject_find_block( attachment->exe );
+    if (attachment->block) attach( attachment );
+
+    patch_free( &attachment->patch );
+    VirtualFree( attachment, 0, MEM_RELEASE );
+    return TRUE;
+}
+
+/***********************************************************************
+ * children
+ */
+
+/* programs of the host that come and go beside the program's own children */
+static BOOL is_host_helper( HANDLE process )
+{
+    static const WCHAR *const helpers[] =
+        { L"conhost.exe", L"explorer.exe", L"services.exe", L"wineboot.exe", L"winedbg.exe",
+          L"winemenubuilder.exe" };
+    struct
+    {
+        UNICODE_STRING string;
+        WCHAR          text[MAX_PATH * 2];
+    } image;
+    WCHAR *name;
+    ULONG size;
+    size_t i;
+
+    if (NtQueryInformationProcess( process, ProcessImageFileName, &image,
+                                   sizeof(image) - sizeof(WCHAR), &size ))
+        return FALSE;
+    name = image.string.Buffer + image.string.Length / sizeof(WCHAR);
+    *name = 0;
+    while (name > image.string.Buffer && name[-1] != '\\') name--;
+    for (i = 0; i < ARRAYSIZE(helpers); i++)
+        if (!lstrcmpiW( name, helpers[i] )) return TRUE;
+    return FALSE;
+}
+
+void ums_child_created( HANDLE process )
+{
+    DWORD error = GetLastError();
+
+    if (shim_dir[0] && !is_host_helper( process )) inject_process( process, shim_dir, 0 );
+    SetLastError( error );
+}

@@ -1,0 +1,32 @@
+/*
+ * The shim in a process that was started with it (see private/inject.h).
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef KERNEL32_UMS_ATTACH_H
+#define KERNEL32_UMS_ATTACH_H
+
+#include <windows.h>
+
+/* Whether this process was started by umsrun or by a process of its. */
+BOOL ums_attach_requested( void );
+
+/* Redirects the host's names to the shim for the whole process, all or nothing, and children get
+ * the shim too. SELF: kernel32_ums.dll. For DllMain, once, with ntdll_ums started. If the host's
+ * own UMS works, or the host does not fit (one line is written), everything is as if the shim were
+ * not there; but if it does not fit and umsrun started the process, that ends here with status 2.
+ * FALSE: no memory. */
+BOOL ums_attach( HMODULE self );
+
+/* The host's own CreateRemoteThreadEx, UpdateProcThreadAttribute, InitializeProcThreadAttributeList
+ * or DeleteProcThreadAttributeList, whether names are redirected or not. Any thread; looks it up at
+ * the first time. */
+void *ums_original( const char *name );
+
+/* A process was created by this one and has not run yet: it gets the shim, unless UMS_CHILDREN=0 or
+ * the shim is not for it (32-bit, helpers of the host ...). Any thread that may make system calls;
+ * last error is kept. */
+void ums_child_created( HANDLE process );
+
+#endif /* KERNEL32_UMS_ATTACH_H */

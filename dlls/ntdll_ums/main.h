@@ -1,0 +1,13 @@
+/*
+ * Start of ntdll_ums.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef UMS_MAIN_H
+#define UMS_MAIN_H
+
+/* Start the core and the hook if that has not happened. 0 if the host does not fit; one line says why. Any thread. */
+int ums_active( void );
+
+#endif /* UMS_MAIN_H */

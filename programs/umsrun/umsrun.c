@@ -1,0 +1,209 @@
+/*
+ * umsrun.exe PROGRAM [ARGS...]: runs a 64-bit program with User-Mode Scheduling, and ends with its
+ * exit code. 2: it could not be run, and one line says why.
+ *
+ * It starts the program suspended, makes it load kernel32_ums.dll and ntdll_ums.dll, which lie
+ * beside umsrun.exe, and lets it go. The program's command line is passed as it was typed.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <wchar.h>
+
+#include "private/inject.h"
+
+#define LONG_PATH   4096
+#define EXIT_FAILED 2
+
+/* one line on standard error */
+static int fail( const WCHAR *format, ... )
+{
+    HANDLE err = GetStdHandle( STD_ERROR_HANDLE );
+    WCHAR text[LONG_PATH + 256] = L"umsrun: ";
+    char bytes[3 * ARRAYSIZE(text)];
+    DWORD mode, len, done;
+    va_list args;
+
+    va_start( args, format );
+    vswprintf( text + 8, ARRAYSIZE(text) - 10, format, args );
+    va_end( args );
+    wcscat( text, L"\n" );
+    if (GetConsoleMode( err, &mode )) WriteConsoleW( err, text, wcslen( text ), &done, NULL );
+    else
+    {
+        len = WideCharToMultiByte( CP_UTF8, 0, text, wcslen( text ), bytes, sizeof(bytes), NULL,
+                                   NULL );
+        WriteFile( err, bytes, len, &done, NULL );
+    }
+    return EXIT_FAILED;
+}
+
+static int fail_with_error( const WCHAR *what, DWORD error )
+{
+    WCHAR text[256];
+    DWORD len = FormatMessageW( FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL,
+                                error, 0, text, ARRAYSIZE(text), NULL );
+
+    while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == '.')) len--;
+    text[len] = 0;
+    return fail( L"%ls: %ls (error %lu)", what, text, error );
+}
+
+/* What follows the first word, by the rule for a program's name: quotes group, and nothing escapes
+ * them. */
+static WCHAR *skip_first_word( WCHAR *line )
+{
+    BOOL quoted = FALSE;
+
+    for (; *line && (quoted || (*line != ' ' && *line != '\t')); line++)
+        if (*line == '"') quoted = !quoted;
+    while (*line == ' ' || *line == '\t') line++;
+    return line;
+}
+
+/* /home/me/program.exe, as it is typed on a Unix host */
+static BOOL from_unix_path( const WCHAR *name, WCHAR *path )
+{
+    WCHAR *(CDECL *get_dos_name)( const char * );
+    char unix_name[LONG_PATH];
+    WCHAR *dos;
+
+    if (name[0] != '/') return FALSE;
+    get_dos_name = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ),
+                                           "wine_get_dos_file_name" );
+    if (!get_dos_name) return FALSE;
+    if (!WideCharToMultiByte( CP_UTF8, 0, name, -1, unix_name, sizeof(unix_name), NULL, NULL ))
+        return FALSE;
+    if (!(dos = get_dos_name( unix_name ))) return FALSE;
+    wcsncpy( path, dos, LONG_PATH - 1 );
+    path[LONG_PATH - 1] = 0;
+    HeapFree( GetProcessHeap(), 0, dos );
+    return GetFileAttributesW( path ) != INVALID_FILE_ATTRIBUTES;
+}
+
+/* The file that the program's name means: a path, or looked for where Windows would. */
+static BOOL find_program( const WCHAR *name, WCHAR *path )
+{
+    DWORD len;
+
+    if (from_unix_path( name, path )) return TRUE;
+    len = SearchPathW( NULL, name, L".exe", LONG_PATH, path, NULL );
+    return len && len < LONG_PATH;
+}
+
+static int check_program( const WCHAR *name, const WCHAR *path )
+{
+    static BYTE headers[0x1000];
+    DWORD attributes = GetFileAttributesW( path ), size;
+    const char *error;
+    HANDLE file;
+    BOOL ret;
+
+    if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY))
+        return fail( L"%ls is a folder", name );
+    file = CreateFileW( path, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                        NULL, OPEN_EXISTING, 0, NULL );
+    if (file == INVALID_HANDLE_VALUE) return fail_with_error( name, GetLastError() );
+    ret = ReadFile( file, headers, sizeof(headers), &size, NULL );
+    CloseHandle( file );
+    if (!ret) return fail_with_error( name, GetLastError() );
+    if ((error = inject_check_headers( headers, size ))) return fail( L"%ls %hs", name, error );
+    return 0;
+}
+
+static int find_shim( WCHAR *dir )
+{
+    static const WCHAR *const files[] = { L"kernel32_ums.dll", L"ntdll_ums.dll" };
+    WCHAR path[LONG_PATH + 20];
+    DWORD i, len = GetModuleFileNameW( NULL, dir, LONG_PATH );
+
+    while (len && dir[len - 1] != '\\') len--;
+    dir[len] = 0;
+    for (i = 0; i < ARRAYSIZE(files); i++)
+    {
+        wcscat( wcscpy( path, dir ), files[i] );
+        if (GetFileAttributesW( path ) == INVALID_FILE_ATTRIBUTES)
+            return fail( L"%ls is missing; it belongs beside umsrun.exe", path );
+    }
+    return 0;
+}
+
+/* If umsrun is killed, what it started goes too. Limits of a job set to none at the end let daemons
+ * live on. */
+static HANDLE tie_to_us( HANDLE process )
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION info = { 0 };
+    HANDLE job = CreateJobObjectW( NULL, NULL );
+
+    info.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
+    if (job && !(SetInformationJobObject( job, JobObjectExtendedLimitInformation, &info,
+                                          sizeof(info) )
+                 && AssignProcessToJobObject( job, process )))
+    {
+        CloseHandle( job );
+        job = NULL;
+    }
+    return job;
+}
+
+static void untie( HANDLE job )
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION info = { 0 };
+
+    if (!job) return;
+    SetInformationJobObject( job, JobObjectExtendedLimitInformation, &info, sizeof(info) );
+    CloseHandle( job );
+}
+
+static int run( const WCHAR *name, const WCHAR *path, WCHAR *command_line, const WCHAR *dir )
+{
+    STARTUPINFOW startup;
+    PROCESS_INFORMATION info;
+    const char *error;
+    DWORD code = EXIT_FAILED;
+    HANDLE job;
+
+    GetStartupInfoW( &startup );
+    startup.lpReserved = NULL;              /* but the C runtime's list of files goes through */
+    if (!CreateProcessW( path, command_line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL,
+                         &startup, &info ))
+        return fail_with_error( name, GetLastError() );
+
+    job = tie_to_us( info.hProcess );
+    if ((error = inject_process( info.hProcess, dir, INJECT_REQUIRED )))
+    {
+        TerminateProcess( info.hProcess, EXIT_FAILED );
+        fail( L"%ls cannot be given the shim: %hs", name, error );
+    }
+    else
+    {
+        SetConsoleCtrlHandler( NULL, TRUE );        /* Ctrl-C is the program's */
+        ResumeThread( info.hThread );
+    }
+    WaitForSingleObject( info.hProcess, INFINITE );
+    GetExitCodeProcess( info.hProcess, &code );
+    untie( job );
+    CloseHandle( info.hThread );
+    CloseHandle( info.hProcess );
+    return (int)code;
+}
+
+int wmain( int argc, WCHAR **argv );
+
+int wmain( int argc, WCHAR **argv )
+{
+    static WCHAR path[LONG_PATH], dir[LONG_PATH];
+
+    if (argc < 2)
+    {
+        fail( L"usage: umsrun PROGRAM [ARGUMENTS...]" );
+        return EXIT_FAILED;
+    }
+    if (!find_program( argv[1], path )) return fail( L"%ls: there is no such file", argv[1] );
+    if (check_program( argv[1], path ) || find_shim( dir )) return EXIT_FAILED;
+    return run( argv[1], path, skip_first_word( GetCommandLineW() ), dir );
+}

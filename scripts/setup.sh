@@ -1,0 +1,121 @@
+# Sourced by umsrun and check: what they need from the machine, the build, the Wine prefix. POSIX sh.
+# The sourcing script sets $top. Sets nothing up twice; one line on standard error for each thing that is installed or built.
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+# shellcheck disable=SC2154
+build=$top/build
+log=$build/setup.log
+
+say()
+{
+    printf 'ums: %s\n' "$*" >&2
+}
+
+die()
+{
+    say "$@"
+    exit 2
+}
+
+# run_logged COMMAND...: its output goes to the log, whose end is shown if it fails
+run_logged()
+{
+    printf '\n$ %s\n' "$*" >> "$log"
+    if "$@" >> "$log" 2>&1 < /dev/null; then return 0; fi
+    tail -n 30 "$log" >&2
+    return 1
+}
+
+# Only one at a time sets up: lock ... unlock. What stays running must not inherit file 9: 9>&-.
+lock()
+{
+    mkdir -p "$build"
+    exec 9> "$build/.lock"
+    flock 9
+}
+
+unlock()
+{
+    exec 9>&-
+}
+
+# has COMMAND | has /PATH
+has()
+{
+    case $1 in
+    /*) [ -e "$1" ] ;;
+    *)  command -v "$1" > /dev/null ;;
+    esac
+}
+
+# need COMMAND-OR-PATH:PACKAGE[,PACKAGE]...: installs the packages of what is missing
+need()
+{
+    missing=
+    for pair in "$@"; do
+        has "${pair%%:*}" || missing="$missing $(echo "${pair#*:}" | tr , ' ')"
+    done
+    [ -n "$missing" ] || return 0
+    command -v apt-get > /dev/null || die "please install:$missing"
+    [ "$(id -u)" = 0 ] || die "please install, as root: apt-get install$missing"
+
+    say "installing$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    if [ -z "${updated-}" ]; then
+        run_logged apt-get -q update || say "apt-get update failed; trying with what is known"
+        updated=1
+    fi
+    # shellcheck disable=SC2086
+    run_logged apt-get -qy -o DPkg::Lock::Timeout=120 install --no-install-recommends $missing \
+        || die "apt-get could not install$missing (see $log)"
+}
+
+need_wine()
+{
+    need wine:wine,wine64
+}
+
+need_compiler()
+{
+    need x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 cmake:cmake ninja:ninja-build
+}
+
+# for the native tests
+need_native_compiler()
+{
+    need gcc:gcc,libc6-dev /usr/include/cmocka.h:libcmocka-dev
+}
+
+# configure [CMAKE-ARGUMENTS...]
+configure()
+{
+    run_logged cmake -G Ninja -S "$top" -B "$build" -DCMAKE_TOOLCHAIN_FILE="$top/toolchain-mingw.cmake" "$@" \
+        || die "cmake failed (see $log)"
+}
+
+# Copies ninja's output; says so once if something is built, and fails if ninja did.
+watch_ninja()
+{
+    awk -v build="$build" '
+        /^\[[0-9]+\/[0-9]+\] (Building|Linking)/ && !said++ { print "ums: building into " build > "/dev/stderr" }
+        /^ninja has failed$/ { failed = 1 }
+        { print }
+        END { exit failed }'
+}
+
+# compile [TARGETS...]
+compile()
+{
+    { ninja -C "$build" "$@" 2>&1 || echo 'ninja has failed'; } < /dev/null | watch_ninja > "$build/build.log" && return
+    tail -n 30 "$build/build.log" >&2
+    die "the build failed (see $build/build.log)"
+}
+
+# Quiet Wine: no debug output, no offer to download Mono or Gecko.
+wine_environment()
+{
+    export WINEDEBUG="${WINEDEBUG--all}"
+    export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}mscoree,mshtml="
+}
