@@ -4,13 +4,13 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Exported by KERNEL32.dll (and api-ms-win-core-ums-l1-1-0) of 64-bit Windows 7 .. 10 [doc]; here by
- * kernel32_ums.dll, to which the launcher redirects those names.
+ * Exported by KERNEL32.dll (and api-ms-win-core-ums-l1-1-0) of 64-bit Windows 7 .. 10 [doc]; here
+ * by kernel32_ums.dll, to which the launcher redirects those names.
  *
- * Every function that returns BOOL sets the last error when it returns FALSE. "Any thread" means scheduler threads,
- * workers and plain threads. "No lock" means: takes no lock, allocates nothing, enters no kernel, so that it is safe
- * in a SchedulerProc whatever its workers hold.
- * Sources: [doc] Microsoft's pages, [sdk] Windows SDK headers, [seen] third parties' reports and the needs of real
+ * Every function that returns BOOL sets the last error when it returns FALSE. "Any thread" means
+ * scheduler threads, workers and plain threads. "No lock" means: takes no lock, allocates nothing,
+ * enters no kernel, so that it is safe in a SchedulerProc whatever its workers hold. Sources: [doc]
+ * Microsoft's pages, [sdk] Windows SDK headers, [seen] third parties' reports and the needs of real
  * clients, [guess] ours.
  */
 #ifndef UMS_H
@@ -25,7 +25,7 @@ extern "C" {
 #ifndef UMS_VERSION
 #define UMS_VERSION RTL_UMS_VERSION                 /* 0x0100 [sdk] */
 
-typedef void *PUMS_CONTEXT;                         /* opaque: one worker, or a scheduler thread [sdk] */
+typedef void *PUMS_CONTEXT;                     /* opaque: a worker or scheduler thread [sdk] */
 typedef void *PUMS_COMPLETION_LIST;                 /* opaque [sdk] */
 
 typedef enum _RTL_UMS_THREAD_INFO_CLASS UMS_THREAD_INFO_CLASS, *PUMS_THREAD_INFO_CLASS;
@@ -36,7 +36,7 @@ typedef PRTL_UMS_SCHEDULER_ENTRY_POINT PUMS_SCHEDULER_ENTRY_POINT;
 typedef struct _UMS_SCHEDULER_STARTUP_INFO
 {
     ULONG                      UmsVersion;          /* UMS_VERSION */
-    PUMS_COMPLETION_LIST       CompletionList;      /* where this thread's workers arrive after they blocked */
+    PUMS_COMPLETION_LIST       CompletionList;      /* where workers arrive after they blocked */
     PUMS_SCHEDULER_ENTRY_POINT SchedulerProc;       /* the upcall */
     PVOID                      SchedulerParam;      /* third argument of the first upcall */
 } UMS_SCHEDULER_STARTUP_INFO, *PUMS_SCHEDULER_STARTUP_INFO;
@@ -58,7 +58,7 @@ typedef struct _UMS_SYSTEM_THREAD_INFORMATION
 #endif /* UMS_VERSION */
 
 #ifndef PROC_THREAD_ATTRIBUTE_UMS_THREAD
-#define PROC_THREAD_ATTRIBUTE_UMS_THREAD 0x00030006 /* value: UMS_CREATE_THREAD_ATTRIBUTES, 24 bytes [sdk] */
+#define PROC_THREAD_ATTRIBUTE_UMS_THREAD 0x00030006 /* UMS_CREATE_THREAD_ATTRIBUTES [sdk] */
 #endif
 
 /* A new, empty list with one auto-reset event. Any thread; allocates.
@@ -69,46 +69,54 @@ BOOL WINAPI CreateUmsCompletionList( PUMS_COMPLETION_LIST *list );
    ERROR_INVALID_PARAMETER: NULL [seen], no list or deleted already [guess]. */
 BOOL WINAPI DeleteUmsCompletionList( PUMS_COMPLETION_LIST list );
 
-/* A new handle (close it with CloseHandle) to the list's event, which is set when something is queued to the empty
-   list [doc]. It may be signalled while the list is empty; it is never unsignalled while nobody has seen what was
-   queued [seen]. Any thread. ERROR_INVALID_PARAMETER [seen]. */
+/* A new handle (close it with CloseHandle) to the list's event, which is set when something is
+   queued to the empty list [doc]. It may be signalled while the list is empty; it is never
+   unsignalled while nobody has seen what was queued [seen]. Any thread. ERROR_INVALID_PARAMETER
+   [seen]. */
 BOOL WINAPI GetUmsCompletionListEvent( PUMS_COMPLETION_LIST list, PHANDLE event );
 
-/* Take everything off the list; *first is the first of a chain, walked with GetNextUmsListItem. timeout in
-   milliseconds. Empty: with timeout 0, or if somebody else was faster, TRUE and NULL [seen]; after a timeout FALSE,
-   ERROR_TIMEOUT and NULL [doc]. Any thread; no lock with timeout 0. ERROR_INVALID_PARAMETER: NULL arguments [seen]. */
-BOOL WINAPI DequeueUmsCompletionListItems( PUMS_COMPLETION_LIST list, DWORD timeout, PUMS_CONTEXT *first );
+/* Take everything off the list; *first is the first of a chain, walked with GetNextUmsListItem.
+   timeout in milliseconds. Empty: with timeout 0, or if somebody else was faster, TRUE and NULL
+   [seen]; after a timeout FALSE, ERROR_TIMEOUT and NULL [doc]. Any thread; no lock with timeout
+   0. ERROR_INVALID_PARAMETER: NULL arguments [seen]. */
+BOOL WINAPI DequeueUmsCompletionListItems( PUMS_COMPLETION_LIST list, DWORD timeout,
+                                           PUMS_CONTEXT *first );
 
-/* The context behind this one in a dequeued chain, NULL at its end; the link is consumed [seen]. Any thread, no lock. */
+/* The context behind this one in a dequeued chain, NULL at its end; the link is consumed [seen].
+   Any thread, no lock. */
 PUMS_CONTEXT WINAPI GetNextUmsListItem( PUMS_CONTEXT context );
 
-/* A context for a worker to be, marked terminated until a thread is made with it [seen]. Any thread; allocates.
-   ERROR_NOT_ENOUGH_MEMORY [doc]; ERROR_INVALID_PARAMETER if context is NULL [guess]. */
+/* A context for a worker to be, marked terminated until a thread is made with it [seen]. Any
+   thread; allocates. ERROR_NOT_ENOUGH_MEMORY [doc]; ERROR_INVALID_PARAMETER if context is NULL
+   [guess]. */
 BOOL WINAPI CreateUmsThreadContext( PUMS_CONTEXT *context );
 
 /* Free the context of a worker that is terminated or was never made. Any thread, no lock.
    ERROR_INVALID_PARAMETER: NULL, or the worker lives [seen]. */
 BOOL WINAPI DeleteUmsThreadContext( PUMS_CONTEXT context );
 
-/* Make the calling thread a scheduler thread. SchedulerProc is entered again and again on the same stack base; when it
-   returns, the thread is ordinary again and the call returns TRUE [seen].
-   ERROR_INVALID_PARAMETER: version, list; ERROR_NOT_SUPPORTED: is a UMS thread already [seen]. */
+/* Make the calling thread a scheduler thread. SchedulerProc is entered again and again on the
+   same stack base; when it returns, the thread is ordinary again and the call returns TRUE
+   [seen]. ERROR_INVALID_PARAMETER: version, list; ERROR_NOT_SUPPORTED: is a UMS thread already
+   [seen]. */
 BOOL WINAPI EnterUmsSchedulingMode( PUMS_SCHEDULER_STARTUP_INFO info );
 
-/* Run a worker on the calling scheduler thread. Returns only on failure: ERROR_RETRY (try again) [doc];
-   ERROR_NOT_SUPPORTED: no scheduler thread; ERROR_INVALID_PARAMETER: no worker, suspended, terminated;
-   ERROR_INTERNAL_ERROR: runs on another scheduler [seen]. No lock. */
+/* Run a worker on the calling scheduler thread. Returns only on failure: ERROR_RETRY (try again)
+   [doc]; ERROR_NOT_SUPPORTED: no scheduler thread; ERROR_INVALID_PARAMETER: no worker,
+   suspended, terminated; ERROR_INTERNAL_ERROR: runs on another scheduler [seen]. No lock. */
 BOOL WINAPI ExecuteUmsThread( PUMS_CONTEXT context );
 
-/* Give the processor back to the scheduler: SchedulerProc( UmsSchedulerThreadYield, context, param ). TRUE when the
-   worker is executed again, maybe elsewhere [doc]. ERROR_INVALID_PARAMETER: the caller is no worker. No lock. */
+/* Give the processor back to the scheduler: SchedulerProc( UmsSchedulerThreadYield, context,
+   param ). TRUE when the worker is executed again, maybe elsewhere [doc].
+   ERROR_INVALID_PARAMETER: the caller is no worker. No lock. */
 BOOL WINAPI UmsThreadYield( PVOID param );
 
 /* The caller's own context; NULL, ERROR_NOT_SUPPORTED on a plain thread [seen]. No lock. */
 PUMS_CONTEXT WINAPI GetCurrentUmsThread( void );
 
-/* Read one property: UmsThreadUserContext and UmsThreadTeb 8 bytes, UmsThreadIsSuspended and UmsThreadIsTerminated 1
-   [doc]. Any thread, no lock. ERROR_BAD_LENGTH: not exactly that length; ERROR_NOT_SUPPORTED: other class [seen]. */
+/* Read one property: UmsThreadUserContext and UmsThreadTeb 8 bytes, UmsThreadIsSuspended and
+   UmsThreadIsTerminated 1 [doc]. Any thread, no lock. ERROR_BAD_LENGTH: not exactly that length;
+   ERROR_NOT_SUPPORTED: other class [seen]. */
 BOOL WINAPI QueryUmsThreadInformation( PUMS_CONTEXT context, UMS_THREAD_INFO_CLASS info_class,
                                        PVOID buffer, ULONG length, PULONG ret_length );
 
@@ -116,8 +124,8 @@ BOOL WINAPI QueryUmsThreadInformation( PUMS_CONTEXT context, UMS_THREAD_INFO_CLA
 BOOL WINAPI SetUmsThreadInformation( PUMS_CONTEXT context, UMS_THREAD_INFO_CLASS info_class,
                                      PVOID buffer, ULONG length );
 
-/* What kind of UMS thread a handle (THREAD_QUERY_INFORMATION) stands for [doc]. Not in Windows 7 RTM [seen].
-   ERROR_INVALID_PARAMETER: wrong UmsVersion [guess]; the error of the handle. */
+/* What kind of UMS thread a handle (THREAD_QUERY_INFORMATION) stands for [doc]. Not in Windows 7
+   RTM [seen]. ERROR_INVALID_PARAMETER: wrong UmsVersion [guess]; the error of the handle. */
 BOOL WINAPI GetUmsSystemThreadInformation( HANDLE thread, PUMS_SYSTEM_THREAD_INFORMATION info );
 
 #ifdef __cplusplus

@@ -4,9 +4,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Exported by ntdll.dll of 64-bit Windows 7 .. 10 [seen 7600]; here by ntdll_ums.dll. Each function is the twin of the
- * Win32 one without "Rtl" (ums.h says what it does, on which threads); only statuses and types differ. Prototypes and
- * statuses [seen], layouts [sdk] (public symbols) unless marked.
+ * Exported by ntdll.dll of 64-bit Windows 7 .. 10 [seen 7600]; here by ntdll_ums.dll. Each function
+ * is the twin of the Win32 one without "Rtl" (ums.h says what it does, on which threads); only
+ * statuses and types differ. Prototypes and statuses [seen], layouts [sdk] (public symbols) unless
+ * marked.
  */
 #ifndef UMSNT_H
 #define UMSNT_H
@@ -22,8 +23,8 @@ typedef LONG NTSTATUS;
 extern "C" {
 #endif
 
-/* The context of a worker or scheduler thread. Only Link .. YieldCount are Windows'; a program must not look inside,
-   debuggers do. The shim fills in Link, Teb, UserContext and Flags. */
+/* The context of a worker or scheduler thread. Only Link .. YieldCount are Windows'; a program
+   must not look inside, debuggers do. The shim fills in Link, Teb, UserContext and Flags. */
 typedef struct DECLSPEC_ALIGN(16) _RTL_UMS_CONTEXT
 {
     PVOID    Link;                              /* 0x000 completion-list chain */
@@ -45,7 +46,8 @@ typedef struct DECLSPEC_ALIGN(16) _RTL_UMS_CONTEXT
         };
         LONG Flags;                             /* 0x4f0 */
     };
-    ULONG64  ContextLock;                       /* 0x4f8 bits 0-1 update lock, 2-63 thread id of the scheduler */
+    ULONG64  ContextLock;                       /* 0x4f8 bits 0-1 update lock, 2-63 thread id of
+                                                   the scheduler */
     struct _RTL_UMS_CONTEXT *PrimaryUmsContext; /* 0x500 */
     ULONG    SwitchCount;                       /* 0x508 */
     ULONG    KernelYieldCount;
@@ -57,7 +59,8 @@ typedef struct DECLSPEC_ALIGN(16) _RTL_UMS_CONTEXT
 typedef enum _THREAD_UMS_INFORMATION_COMMAND
 {
     UmsInformationCommandInvalid,
-    UmsInformationCommandAttach,                /* Set: make the caller a scheduler thread; length 24 or 32 */
+    UmsInformationCommandAttach,                /* Set: make the caller a scheduler thread;
+                                                   length 24 or 32 */
     UmsInformationCommandDetach,                /* Set: make it plain again */
     UmsInformationCommandQuery                  /* Query: fill in the flags [guess] */
 } THREAD_UMS_INFORMATION_COMMAND;
@@ -87,7 +90,8 @@ NTSTATUS NTAPI RtlCreateUmsCompletionList( PVOID *list );
 NTSTATUS NTAPI RtlDeleteUmsCompletionList( PVOID list );
 /* STATUS_INVALID_PARAMETER; NtDuplicateObject's */
 NTSTATUS NTAPI RtlGetUmsCompletionListEvent( PVOID list, PHANDLE event );
-/* timeout in 100 ns, negative = relative, NULL = none. STATUS_TIMEOUT when nothing came, also for timeout 0 */
+/* timeout in 100 ns, negative = relative, NULL = none. STATUS_TIMEOUT when nothing came, also
+   for timeout 0 */
 NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID list, PLARGE_INTEGER timeout, PVOID *first );
 /* STATUS_INVALID_PARAMETER for NULL; *next NULL at the end */
 NTSTATUS NTAPI RtlGetNextUmsListItem( PVOID context, PVOID *next );
@@ -96,14 +100,16 @@ NTSTATUS NTAPI RtlCreateUmsThreadContext( PVOID *context );
 /* STATUS_INVALID_PARAMETER: NULL or alive */
 NTSTATUS NTAPI RtlDeleteUmsThreadContext( PVOID context );
 /* STATUS_INFO_LENGTH_MISMATCH, STATUS_NOT_SUPPORTED (class), STATUS_INVALID_PARAMETER (context) */
-NTSTATUS NTAPI RtlQueryUmsThreadInformation( PVOID context, ULONG info_class, PVOID buffer, ULONG length,
-                                             PULONG ret_length );
-NTSTATUS NTAPI RtlSetUmsThreadInformation( PVOID context, ULONG info_class, PVOID buffer, ULONG length );
+NTSTATUS NTAPI RtlQueryUmsThreadInformation( PVOID context, ULONG info_class, PVOID buffer,
+                                             ULONG length, PULONG ret_length );
+NTSTATUS NTAPI RtlSetUmsThreadInformation( PVOID context, ULONG info_class, PVOID buffer,
+                                           ULONG length );
 /* STATUS_NOT_SUPPORTED and NULL on a plain thread; STATUS_INVALID_PARAMETER for NULL */
 NTSTATUS NTAPI RtlGetCurrentUmsThread( PVOID *context );
 /* info: UMS_SCHEDULER_STARTUP_INFO. STATUS_INVALID_PARAMETER, STATUS_NOT_SUPPORTED */
 NTSTATUS NTAPI RtlEnterUmsSchedulingMode( PVOID info );
-/* never STATUS_SUCCESS: STATUS_INVALID_PARAMETER, _NOT_SUPPORTED, _INTERNAL_ERROR, _INVALID_THREAD, _RETRY */
+/* never STATUS_SUCCESS: STATUS_INVALID_PARAMETER, _NOT_SUPPORTED, _INTERNAL_ERROR,
+   _INVALID_THREAD, _RETRY */
 NTSTATUS NTAPI RtlExecuteUmsThread( PVOID context );
 /* STATUS_INVALID_PARAMETER: no worker */
 NTSTATUS NTAPI RtlUmsThreadYield( PVOID param );

@@ -104,7 +104,8 @@ static void delete_the_list( void *event )
     assert_int_equal( ums_list_delete( doomed ), STATUS_SUCCESS );
 }
 
-/* A client that sees the last worker's context deletes the list while that worker is still signalling. */
+/* A client that sees the last worker's context deletes the list while that worker is still
+   signalling. */
 static void a_list_survives_its_deletion_while_somebody_signals( void **state )
 {
     struct ums_context *a = queued_context();
@@ -177,7 +178,8 @@ static void a_wait_times_out_and_takes_what_is_there( void **state )
     drop( a );
 }
 
-/* ---- several waiters, several pushers: every context is taken once, no waiter sleeps for ever ---- */
+/* ---- several waiters, several pushers: every context is taken once,
+    no waiter sleeps for ever ---- */
 
 #define PUSHERS 2
 #define WAITERS 3
@@ -241,7 +243,8 @@ static void nothing_is_lost_between_pushers_and_waiters( void **state )
         assert_int_equal( ums_context_create( &contexts[i][j] ), STATUS_SUCCESS );
     last = queued_context();
     for (i = 0; i < WAITERS; i++) pthread_create( &threads[i], NULL, waiter, NULL );
-    for (i = 0; i < PUSHERS; i++) pthread_create( &threads[WAITERS + i], NULL, pusher, contexts[i] );
+    for (i = 0; i < PUSHERS; i++) pthread_create( &threads[WAITERS + i], NULL, pusher,
+                                                  contexts[i] );
     for (i = 0; i < PUSHERS; i++) pthread_join( threads[WAITERS + i], NULL );
     ums_list_push( shared, last );
     for (i = 0; i < WAITERS; i++) pthread_join( threads[i], NULL );

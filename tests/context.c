@@ -63,15 +63,18 @@ static void lengths_and_classes_are_checked( void **state )
             ums_status expected = !known ? STATUS_NOT_SUPPORTED :
                                   length == size ? STATUS_SUCCESS : STATUS_INFO_LENGTH_MISMATCH;
 
-            assert_int_equal( ums_context_query( context, info_class, buffer, length, &ret ), expected );
+            assert_int_equal( ums_context_query( context, info_class, buffer, length, &ret ),
+                              expected );
             assert_int_equal( ret, expected ? 0 : size );
             expected = info_class != USER_CONTEXT ? STATUS_NOT_SUPPORTED :
                        length == 8 ? STATUS_SUCCESS : STATUS_INFO_LENGTH_MISMATCH;
             assert_int_equal( ums_context_set( context, info_class, buffer, length ), expected );
         }
     }
-    assert_int_equal( ums_context_query( context, USER_CONTEXT, NULL, 8, NULL ), STATUS_INVALID_PARAMETER );
-    assert_int_equal( ums_context_query( NULL, USER_CONTEXT, buffer, 8, NULL ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_context_query( context, USER_CONTEXT, NULL, 8, NULL ),
+                      STATUS_INVALID_PARAMETER );
+    assert_int_equal( ums_context_query( NULL, USER_CONTEXT, buffer, 8, NULL ),
+                      STATUS_INVALID_PARAMETER );
     ums_context_delete( context );
 }
 
@@ -82,7 +85,8 @@ static void user_context_need_not_be_aligned( void **state )
 
     (void)state;
     assert_int_equal( ums_context_set( context, USER_CONTEXT, buffer + 3, 8 ), STATUS_SUCCESS );
-    assert_int_equal( ums_context_query( context, USER_CONTEXT, copy + 5, 8, NULL ), STATUS_SUCCESS );
+    assert_int_equal( ums_context_query( context, USER_CONTEXT, copy + 5, 8, NULL ),
+                      STATUS_SUCCESS );
     assert_memory_equal( copy + 5, "3456789a", 8 );
     ums_context_delete( context );
 }
@@ -107,7 +111,8 @@ static void wild_pointers_are_no_contexts( void **state )
     size_t i;
 
     (void)state;
-    for (i = 0; i < sizeof(wild) / sizeof(wild[0]); i++) assert_null( ums_context_check( (void *)wild[i] ) );
+    for (i = 0; i < sizeof(wild) / sizeof(wild[0]); i++)
+        assert_null( ums_context_check( (void *)wild[i] ) );
     for (i = 1; i < sizeof(*context); i++) assert_null( ums_context_check( (char *)context + i ) );
     assert_ptr_equal( ums_context_check( context ), context );
     ums_context_delete( context );
@@ -201,7 +206,9 @@ static void *churn( void *arg )
     {
         struct owned *a = ums_pool_alloc( &hot ), *b = ums_pool_alloc( &hot );
 
-        if (atomic_exchange( &a->owner, me ) || atomic_exchange( &b->owner, me )) atomic_fetch_add( &clashes, 1 );
+        if (atomic_exchange( &a->owner, me ) || atomic_exchange( &b->owner,
+                                                                 me )) atomic_fetch_add( &clashes,
+                                                                                         1 );
         if (atomic_exchange( &a->owner, 0 ) != me || atomic_exchange( &b->owner, 0 ) != me)
             atomic_fetch_add( &clashes, 1 );
         ums_pool_free( &hot, i & 1 ? a : b );

@@ -35,7 +35,8 @@ void *ke_reserve( size_t size )
 
 int ke_commit( void *addr, size_t size )
 {
-    uintptr_t start = (uintptr_t)addr & ~(uintptr_t)4095, end = ((uintptr_t)addr + size + 4095) & ~(uintptr_t)4095;
+    uintptr_t start = (uintptr_t)addr & ~(uintptr_t)4095, end =
+        ((uintptr_t)addr + size + 4095) & ~(uintptr_t)4095;
 
     if (fake_commit_fails) return 0;
     return !mprotect( (void *)start, end - start, PROT_READ | PROT_WRITE );
@@ -172,8 +173,8 @@ static void *home( void *arg )
     return NULL;
 }
 
-ums_status fake_worker_create( struct fake_worker *worker, void *context, void *list, void (*start)( void * ),
-                               void *param )
+ums_status fake_worker_create( struct fake_worker *worker, void *context, void *list,
+                               void (*start)( void * ), void *param )
 {
     ums_status status;
 

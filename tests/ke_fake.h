@@ -1,6 +1,7 @@
 /*
- * A make-believe ke: the core's host in the white-box tests. Threads are pthreads, events are counted, and a test can do
- * something at the very moment when the core wakes a sleeper or sets an event.
+ * A make-believe ke: the core's host in the white-box tests. Threads are pthreads, events are
+ * counted, and a test can do something at the very moment when the core wakes a sleeper or sets an
+ * event.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -14,7 +15,8 @@
 struct fake_event
 {
     _Atomic int sets;                           /* how often it was set */
-    _Atomic int open;                           /* handles; setting a closed event is counted as an error */
+    _Atomic int open;                           /* handles; setting a closed event is counted as
+                                                   an error */
 };
 
 extern _Atomic int fake_errors;                 /* a promise of ke.h was broken */
@@ -29,7 +31,8 @@ extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
 /* Start the core once per process. */
 void fake_init( void );
 
-/* A worker's home thread: binds context and list, starts a pthread which runs start( param ) as the worker and ends it. */
+/* A worker's home thread: binds context and list, starts a pthread which runs start( param ) as
+   the worker and ends it. */
 struct fake_worker
 {
     struct ums_context *context;
@@ -37,10 +40,11 @@ struct fake_worker
     void (*start)( void *param );
     void *param;
 };
-ums_status fake_worker_create( struct fake_worker *worker, void *context, void *list, void (*start)( void * ),
-                               void *param );
+ums_status fake_worker_create( struct fake_worker *worker, void *context, void *list,
+                               void (*start)( void * ), void *param );
 
-/* The scheduler's entry point has the real one's arguments; this sets it and enters scheduling mode. */
+/* The scheduler's entry point has the real one's arguments; this sets it and enters scheduling
+   mode. */
 typedef void (*fake_proc)( uint32_t reason, uintptr_t payload, void *param );
 ums_status fake_scheduler_enter( void *list, fake_proc proc, void *param );
 

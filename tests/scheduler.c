@@ -1,6 +1,6 @@
 /*
- * White box: the state machine of workers. The scheduler is the main thread; workers are pthreads that call what the
- * entry hook would call.
+ * White box: the state machine of workers. The scheduler is the main thread; workers are pthreads
+ * that call what the entry hook would call.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -66,7 +66,8 @@ static void tear_down( void )
 
 static void note( uint32_t reason, uintptr_t payload, void *param )
 {
-    if (upcall_count < MAX_UPCALLS) upcalls[upcall_count] = (struct upcall){ reason, payload, param };
+    if (upcall_count < MAX_UPCALLS) upcalls[upcall_count] = (struct upcall){ reason, payload,
+                                                                             param };
     upcall_count++;
 }
 
@@ -109,7 +110,7 @@ static void a_worker_yields_and_ends( void **state )
     assert_ptr_equal( upcalls[1].payload, context );
     assert_ptr_equal( upcalls[1].param, &flag );
     assert_null( upcalls[2].param );
-    assert_int_equal( yield_state, WORKER_READY );            /* ownership is dropped before the upcall */
+    assert_int_equal( yield_state, WORKER_READY ); /* ownership is dropped before the upcall */
     assert_int_equal( upcalls[3].reason, BLOCKED );           /* its end */
     assert_int_equal( upcalls[3].payload, 1 );
     tear_down();
@@ -150,7 +151,8 @@ static void it_comes_back_to_the_list_of_its_last_scheduler( void **state )
 {
     (void)state;
     set_up();
-    assert_int_equal( fake_worker_create( &worker, context, list, block_once, NULL ), STATUS_SUCCESS );
+    assert_int_equal( fake_worker_create( &worker, context, list, block_once, NULL ),
+                      STATUS_SUCCESS );
     assert_int_equal( fake_scheduler_enter( other_list, run_on_other_list, NULL ), STATUS_SUCCESS );
     pthread_join( worker.thread, NULL );
     assert_int_equal( upcall_count, 4 );
@@ -208,7 +210,8 @@ static void a_long_call_is_told_after_the_grace_period( void **state )
     tear_down();
 }
 
-/* The scheduler has stopped looking after idle ticks; the next call has to wake it, or this hangs. */
+/* The scheduler has stopped looking after idle ticks; the next call has to wake it, or this
+   hangs. */
 static void idle_then_stay( void *param )
 {
     struct ums_context *w = ke_current();
@@ -259,7 +262,8 @@ static void yield_when_taken( void *param )
     uint64_t cookie = ums_worker_enter_kernel( w );
 
     while (!atomic_load( (_Atomic int *)param )) ke_wait( param, 0, NULL );
-    ums_yield( NULL );                          /* a callback, when the scheduler has long gone on */
+    ums_yield( NULL );                          /* a callback, when the scheduler has long gone
+                                                   on */
     if (cookie) ums_worker_back( w );
 }
 
@@ -280,7 +284,8 @@ static void yield_when_waiting( void *param )
 
     (void)param;
     if (!ums_worker_block( w, 1 )) return;
-    ums_yield( NULL );                          /* an APC routine, in the middle of an alertable wait */
+    ums_yield( NULL );                          /* an APC routine, in the middle of an alertable
+                                                   wait */
     ums_worker_back( w );
     seen_state = state_of( w );
 }
@@ -421,7 +426,8 @@ static void a_running_worker_belongs_to_one_scheduler( void **state )
     (void)state;
     set_up();
     atomic_store( &second_done, 0 );
-    assert_int_equal( fake_worker_create( &worker, context, list, spin_until_told, NULL ), STATUS_SUCCESS );
+    assert_int_equal( fake_worker_create( &worker, context, list, spin_until_told, NULL ),
+                      STATUS_SUCCESS );
     pthread_create( &second, NULL, second_scheduler, NULL );
     assert_int_equal( fake_scheduler_enter( list, run_to_end, list ), STATUS_SUCCESS );
     pthread_join( worker.thread, NULL );
@@ -457,7 +463,8 @@ static void a_dead_worker_is_deleted_in_its_last_upcall( void **state )
     for (i = 0; i < 300; i++)
     {
         set_up();
-        assert_int_equal( fake_worker_create( &worker, context, list, do_nothing, NULL ), STATUS_SUCCESS );
+        assert_int_equal( fake_worker_create( &worker, context, list, do_nothing, NULL ),
+                          STATUS_SUCCESS );
         assert_int_equal( fake_scheduler_enter( list, delete_in_upcall, NULL ), STATUS_SUCCESS );
         assert_int_equal( seen_status, STATUS_SUCCESS );
         assert_int_equal( upcall_count, 2 );
@@ -470,7 +477,8 @@ static void a_dead_worker_is_deleted_in_its_last_upcall( void **state )
 
 static void killing_in_any_state_tells_the_list( void **state )
 {
-    static const enum worker_state states[] = { WORKER_STARTING, WORKER_QUEUED, WORKER_READY, WORKER_BLOCKED };
+    static const enum worker_state states[] = { WORKER_STARTING, WORKER_QUEUED, WORKER_READY,
+                                                WORKER_BLOCKED };
     struct ums_context *w, *first;
     size_t i;
 
@@ -506,7 +514,8 @@ static void stop_and_continue( uint32_t reason, uintptr_t payload, void *param )
         seen_state = state_of( context );
         assert_int_equal( ums_worker_continued( context ), 1 );
         assert_ptr_equal( ums_list_take( list ), context );
-        assert_int_equal( ums_worker_continued( context ), 1 );   /* again: still nothing to resume, nothing queued */
+        /* again: still nothing to resume, nothing queued */
+        assert_int_equal( ums_worker_continued( context ), 1 );
         assert_null( ums_list_take( list ) );
         atomic_store( &fake_resumed, 0 );
         ums_execute( context );                 /* its thread is resumed, and spins on to its end */

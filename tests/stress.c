@@ -1,7 +1,7 @@
 /*
- * White box: many workers, several schedulers, random yields, blocks, slow and quick calls, suspensions. For the sanitizers,
- * and for the invariants: a worker runs on one scheduler at a time, every execute is followed by one upcall, every worker
- * comes to its end.
+ * White box: many workers, several schedulers, random yields, blocks, slow and quick calls,
+ * suspensions. For the sanitizers, and for the invariants: a worker runs on one scheduler at a
+ * time, every execute is followed by one upcall, every worker comes to its end.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -209,11 +209,13 @@ int main( int argc, char **argv )
     ums_list_create( &lists[1] );
     atomic_store( &started, WORKERS );
     for (i = 0; i < WORKERS; i++) start_task( i );
-    for (i = 0; i < SCHEDULERS; i++) pthread_create( &threads[i], NULL, scheduler_thread, (void *)(uintptr_t)i );
+    for (i = 0; i < SCHEDULERS; i++) pthread_create( &threads[i], NULL, scheduler_thread,
+                                                     (void *)(uintptr_t)i );
     for (i = 0; i < SCHEDULERS; i++) pthread_join( threads[i], NULL );
     ums_list_delete( lists[0] );
     ums_list_delete( lists[1] );
-    printf( "%u ended, %u executes, %u upcalls, %u broken, %d events open\n", ended, executes, upcalls, broken,
+    printf( "%u ended, %u executes, %u upcalls, %u broken, %d events open\n", ended, executes,
+            upcalls, broken,
             fake_events_open );
     return !(ended == lives && executes == upcalls && !broken && !fake_errors && !fake_events_open);
 }

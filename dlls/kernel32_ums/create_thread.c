@@ -1,12 +1,13 @@
 /*
- * How workers are born: CreateRemoteThreadEx with PROC_THREAD_ATTRIBUTE_UMS_THREAD. Everything else goes to the system.
+ * How workers are born: CreateRemoteThreadEx with PROC_THREAD_ATTRIBUTE_UMS_THREAD. Everything else
+ * goes to the system.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The attribute list is the system's, and its entries have had one shape since Vista (Wine's is the same): a head, then
- * { attribute, size, value }. The system's UpdateProcThreadAttribute refuses ours, so it is written here; that the
- * shape is what we think is tried out before the first time.
+ * The attribute list is the system's, and its entries have had one shape since Vista (Wine's is the
+ * same): a head, then { attribute, size, value }. The system's UpdateProcThreadAttribute refuses
+ * ours, so it is written here; that the shape is what we think is tried out before the first time.
  */
 
 #define _KERNEL32_                              /* these are the definitions, not imports */
@@ -22,6 +23,7 @@
 #define ERROR_OBJECT_NAME_EXISTS 698            /* mingw-w64 10 has no name for it */
 #endif
 
+#define UMS_MASK (1u << (PROC_THREAD_ATTRIBUTE_UMS_THREAD & PROC_THREAD_ATTRIBUTE_NUMBER))
 #define MAX_ATTRIBUTES 32                       /* one bit each in the mask */
 
 struct attribute
@@ -41,16 +43,19 @@ struct attribute_list
     struct attribute attrs[MAX_ATTRIBUTES];     /* as many as the list was made for */
 };
 
-typedef BOOL (WINAPI *update_fn)( LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD_PTR, PVOID, SIZE_T, PVOID, PSIZE_T );
+typedef BOOL (WINAPI *update_fn)( LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD_PTR, PVOID, SIZE_T,
+                                  PVOID, PSIZE_T );
 typedef BOOL (WINAPI *initialize_fn)( LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD, PSIZE_T );
 typedef void (WINAPI *delete_fn)( LPPROC_THREAD_ATTRIBUTE_LIST );
-typedef HANDLE (WINAPI *create_fn)( HANDLE, LPSECURITY_ATTRIBUTES, SIZE_T, LPTHREAD_START_ROUTINE, LPVOID, DWORD,
-                                    LPPROC_THREAD_ATTRIBUTE_LIST, LPDWORD );
+typedef HANDLE (WINAPI *create_fn)( HANDLE, LPSECURITY_ATTRIBUTES, SIZE_T, LPTHREAD_START_ROUTINE,
+                                    LPVOID, DWORD, LPPROC_THREAD_ATTRIBUTE_LIST, LPDWORD );
 
-BOOL WINAPI InitializeProcThreadAttributeList( LPPROC_THREAD_ATTRIBUTE_LIST list, DWORD count, DWORD flags,
-                                               PSIZE_T size )
+BOOL WINAPI InitializeProcThreadAttributeList( LPPROC_THREAD_ATTRIBUTE_LIST list, DWORD count,
+                                               DWORD flags, PSIZE_T size )
 {
-    return ((initialize_fn)ums_original( "InitializeProcThreadAttributeList" ))( list, count, flags, size );
+    initialize_fn initialize = (initialize_fn)ums_original( "InitializeProcThreadAttributeList" );
+
+    return initialize( list, count, flags, size );
 }
 
 VOID WINAPI DeleteProcThreadAttributeList( LPPROC_THREAD_ATTRIBUTE_LIST list )
@@ -61,29 +66,32 @@ VOID WINAPI DeleteProcThreadAttributeList( LPPROC_THREAD_ATTRIBUTE_LIST list )
 /* Does a list of two that got one known attribute look as it should? */
 static BOOL layout_fits( void )
 {
+    update_fn update = (update_fn)ums_original( "UpdateProcThreadAttribute" );
     struct attribute_list list;
+    LPPROC_THREAD_ATTRIBUTE_LIST opaque = (LPPROC_THREAD_ATTRIBUTE_LIST)&list;
+    const struct attribute *first = &list.attrs[0];
     HANDLE process = NULL;
     SIZE_T size = sizeof(list);
 
-    if (!InitializeProcThreadAttributeList( (LPPROC_THREAD_ATTRIBUTE_LIST)&list, 2, 0, &size )) return FALSE;
-    if (!((update_fn)ums_original( "UpdateProcThreadAttribute" ))( (LPPROC_THREAD_ATTRIBUTE_LIST)&list, 0,
-            PROC_THREAD_ATTRIBUTE_PARENT_PROCESS, &process, sizeof(process), NULL, NULL )) return FALSE;
+    if (!InitializeProcThreadAttributeList( opaque, 2, 0, &size )) return FALSE;
+    if (!update( opaque, 0, PROC_THREAD_ATTRIBUTE_PARENT_PROCESS, &process, sizeof(process), NULL,
+                 NULL )) return FALSE;
     return list.mask == 1 && list.size == 2 && list.count == 1 &&
-           list.attrs[0].attr == PROC_THREAD_ATTRIBUTE_PARENT_PROCESS && list.attrs[0].size == sizeof(process) &&
-           list.attrs[0].value == &process;
+           first->attr == PROC_THREAD_ATTRIBUTE_PARENT_PROCESS && first->size == sizeof(process) &&
+           first->value == &process;
 }
 
-BOOL WINAPI UpdateProcThreadAttribute( LPPROC_THREAD_ATTRIBUTE_LIST opaque, DWORD flags, DWORD_PTR attr, PVOID value,
+BOOL WINAPI UpdateProcThreadAttribute( LPPROC_THREAD_ATTRIBUTE_LIST opaque, DWORD flags,
+                                       DWORD_PTR attr, PVOID value,
                                        SIZE_T size, PVOID previous, PSIZE_T ret_size )
 {
     static LONG fits;                           /* 0 not tried, 1 yes, 2 no; any thread may try */
+    update_fn update = (update_fn)ums_original( "UpdateProcThreadAttribute" );
     struct attribute_list *list = (struct attribute_list *)opaque;
     struct attribute *entry;
-    DWORD mask = 1u << (attr & PROC_THREAD_ATTRIBUTE_NUMBER);
 
     if (attr != PROC_THREAD_ATTRIBUTE_UMS_THREAD)
-        return ((update_fn)ums_original( "UpdateProcThreadAttribute" ))( opaque, flags, attr, value, size, previous,
-                                                                         ret_size );
+        return update( opaque, flags, attr, value, size, previous, ret_size );
 
     if (!fits) InterlockedExchange( &fits, layout_fits() ? 1 : 2 );
     if (fits == 2) return ums_set_status( STATUS_NOT_SUPPORTED );
@@ -99,12 +107,12 @@ BOOL WINAPI UpdateProcThreadAttribute( LPPROC_THREAD_ATTRIBUTE_LIST opaque, DWOR
         SetLastError( ERROR_BAD_LENGTH );
         return FALSE;
     }
-    if (list->mask & mask)
+    if (list->mask & UMS_MASK)
     {
         SetLastError( ERROR_OBJECT_NAME_EXISTS );
         return FALSE;
     }
-    list->mask |= mask;
+    list->mask |= UMS_MASK;
     entry = &list->attrs[list->count++];
     entry->attr  = attr;
     entry->size  = size;
@@ -113,13 +121,14 @@ BOOL WINAPI UpdateProcThreadAttribute( LPPROC_THREAD_ATTRIBUTE_LIST opaque, DWOR
 }
 
 /* Split a list: the UMS attribute, and in rest all others. */
-static const UMS_CREATE_THREAD_ATTRIBUTES *find_ums( const struct attribute_list *list, struct attribute_list *rest )
+static const UMS_CREATE_THREAD_ATTRIBUTES *find_ums( const struct attribute_list *list,
+                                                     struct attribute_list *rest )
 {
     const UMS_CREATE_THREAD_ATTRIBUTES *ums = NULL;
     DWORD i;
 
-    if (!list || !(list->mask & (1u << (PROC_THREAD_ATTRIBUTE_UMS_THREAD & PROC_THREAD_ATTRIBUTE_NUMBER)))) return NULL;
-    rest->mask = list->mask & ~(1u << (PROC_THREAD_ATTRIBUTE_UMS_THREAD & PROC_THREAD_ATTRIBUTE_NUMBER));
+    if (!list || !(list->mask & UMS_MASK)) return NULL;
+    rest->mask = list->mask & ~UMS_MASK;
     rest->size = MAX_ATTRIBUTES;
     rest->count = 0;
     rest->pad = list->pad;
@@ -132,7 +141,8 @@ static const UMS_CREATE_THREAD_ATTRIBUTES *find_ums( const struct attribute_list
     return ums;
 }
 
-/* The thread is always made suspended: what it is has to be known before it can run or anybody can touch it. */
+/* The thread is always made suspended: what it is has to be known before it can run or anybody
+   can touch it. */
 HANDLE WINAPI CreateRemoteThreadEx( HANDLE process, LPSECURITY_ATTRIBUTES sa, SIZE_T stack,
                                     LPTHREAD_START_ROUTINE start, LPVOID param, DWORD flags,
                                     LPPROC_THREAD_ATTRIBUTE_LIST list, LPDWORD id )

@@ -35,15 +35,17 @@ BOOL WINAPI GetUmsCompletionListEvent( PUMS_COMPLETION_LIST list, PHANDLE event 
     return ums_set_status( RtlGetUmsCompletionListEvent( list, event ) );
 }
 
-/* A poll that finds nothing is a success, with NULL: real clients treat FALSE as fatal [seen]. A wait that finds nothing
-   fails with ERROR_TIMEOUT [doc]. */
-BOOL WINAPI DequeueUmsCompletionListItems( PUMS_COMPLETION_LIST list, DWORD timeout, PUMS_CONTEXT *first )
+/* A poll that finds nothing is a success, with NULL: real clients treat FALSE as fatal [seen]. A
+   wait that finds nothing fails with ERROR_TIMEOUT [doc]. */
+BOOL WINAPI DequeueUmsCompletionListItems( PUMS_COMPLETION_LIST list, DWORD timeout,
+                                           PUMS_CONTEXT *first )
 {
     LARGE_INTEGER relative;
     NTSTATUS status;
 
     relative.QuadPart = (LONGLONG)timeout * -10000;
-    status = RtlDequeueUmsCompletionListItems( list, timeout == INFINITE ? NULL : &relative, first );
+    status = RtlDequeueUmsCompletionListItems( list, timeout == INFINITE ? NULL : &relative,
+                                               first );
     if (status == STATUS_TIMEOUT && !timeout) return TRUE;
     if (status == STATUS_TIMEOUT)
     {
@@ -94,14 +96,15 @@ PUMS_CONTEXT WINAPI GetCurrentUmsThread( void )
     return context;
 }
 
-BOOL WINAPI QueryUmsThreadInformation( PUMS_CONTEXT context, UMS_THREAD_INFO_CLASS info_class, PVOID buffer,
-                                       ULONG length, PULONG ret_length )
+BOOL WINAPI QueryUmsThreadInformation( PUMS_CONTEXT context, UMS_THREAD_INFO_CLASS info_class,
+                                       PVOID buffer, ULONG length, PULONG ret_length )
 {
-    return ums_set_status( RtlQueryUmsThreadInformation( context, info_class, buffer, length, ret_length ) );
+    return ums_set_status( RtlQueryUmsThreadInformation( context, info_class, buffer, length,
+                                                         ret_length ) );
 }
 
-BOOL WINAPI SetUmsThreadInformation( PUMS_CONTEXT context, UMS_THREAD_INFO_CLASS info_class, PVOID buffer,
-                                     ULONG length )
+BOOL WINAPI SetUmsThreadInformation( PUMS_CONTEXT context, UMS_THREAD_INFO_CLASS info_class,
+                                     PVOID buffer, ULONG length )
 {
     return ums_set_status( RtlSetUmsThreadInformation( context, info_class, buffer, length ) );
 }
@@ -112,7 +115,8 @@ BOOL WINAPI GetUmsSystemThreadInformation( HANDLE thread, PUMS_SYSTEM_THREAD_INF
     NTSTATUS status;
 
     if (!info || info->UmsVersion != UMS_VERSION) return ums_set_status( STATUS_INVALID_PARAMETER );
-    if ((status = NtQueryInformationThread( thread, UMS_THREAD_INFORMATION_CLASS, &query, sizeof(query), NULL )))
+    if ((status = NtQueryInformationThread( thread, UMS_THREAD_INFORMATION_CLASS, &query,
+                                            sizeof(query), NULL )))
         return ums_set_status( status );
     info->ThreadUmsFlags = query.ThreadUmsFlags;
     return TRUE;

@@ -21,10 +21,10 @@
 #define CALL_SP            0x30
 #define CALL_SIZE          0x38
 
-#define CALL_STACK_ARGS    16                   /* stack arguments handed on; NtUserCreateWindowEx has 13 */
+#define CALL_STACK_ARGS    16                   /* stack arguments handed on; no call has more */
 
 #define HOOK_WORKERS       0x01                 /* ums_call_class: workers' calls go to C */
 #define HOOK_ALL           0x02                 /* every thread's */
-#define CALL_NUMBERS       0x4000               /* system-call numbers: 0x0000.. ntdll, 0x1000.. win32u */
+#define CALL_NUMBERS       0x4000               /* numbers: 0x0000.. ntdll, 0x1000.. win32u */
 
 #endif /* UMS_ASM_OFFSETS_H */

@@ -4,17 +4,18 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Stands for the kernel's UMS queue. Push is one compare-and-swap, take is one exchange of the whole chain; neither
- * enters the kernel unless somebody sleeps or has asked for the event.
+ * Stands for the kernel's UMS queue. Push is one compare-and-swap, take is one exchange of the
+ * whole chain; neither enters the kernel unless somebody sleeps or has asked for the event.
  *
- * Wake-ups. A push that finds the list empty is an edge. It counts seq up, wakes every in-process waiter, and sets the
- * NT event if a handle of it was ever given out. No wake-up is lost, because
- *  - a waiter announces itself in waiters, then reads seq, then looks at head; the pusher changes head, then seq, then
- *    looks at waiters (all sequentially consistent): one of them sees the other, and a sleep on an old seq ends at once;
- *  - all waiters are woken, so one that is about to give up does not swallow the edge, and one that gives up looks at the
- *    list a last time;
- *  - GetUmsCompletionListEvent sets asked, then looks at head, and sets the event if something is there; a pusher that
- *    did not see asked had changed head before.
+ * Wake-ups. A push that finds the list empty is an edge. It counts seq up, wakes every in-process
+ * waiter, and sets the NT event if a handle of it was ever given out. No wake-up is lost, because
+ *  - a waiter announces itself in waiters, then reads seq, then looks at head; the pusher changes
+ *    head, then seq, then looks at waiters (all sequentially consistent): one of them sees the
+ *    other, and a sleep on an old seq ends at once;
+ *  - all waiters are woken, so one that is about to give up does not swallow the edge, and one that
+ *    gives up looks at the list a last time;
+ *  - GetUmsCompletionListEvent sets asked, then looks at head, and sets the event if something is
+ *    there; a pusher that did not see asked had changed head before.
  * Stale signals happen (an edge whose contexts a poll has taken) and are allowed.
  */
 
@@ -52,10 +53,11 @@ ums_status ums_list_create( struct ums_list **list )
     return STATUS_SUCCESS;
 }
 
-/* The list lives on, without a handle, while a scheduler or a worker refers to it: a worker may be in the middle of
-   signalling the very push that told the client that all is over. What is on the list, or comes to it later, is taken off
-   at once: nobody can dequeue it, but who knows a context may execute it. A pusher that does not see deleted has pushed
-   before, and is seen here. */
+/* The list lives on, without a handle, while a scheduler or a worker refers to it: a worker may
+   be in the middle of signalling the very push that told the client that all is over. What is on
+   the list, or comes to it later, is taken off at once: nobody can dequeue it, but who knows a
+   context may execute it. A pusher that does not see deleted has pushed before, and is seen
+   here. */
 ums_status ums_list_delete( void *handle )
 {
     struct ums_list *list = ums_list_check( handle );
@@ -74,7 +76,8 @@ ums_status ums_list_event( void *handle, void **event )
 
     if (!list || !event) return STATUS_INVALID_PARAMETER;
     if ((status = ke_event_duplicate( list->event, event ))) return status;
-    if (!atomic_exchange( &list->asked, 1 ) && atomic_load( &list->head )) ke_event_set( list->event );
+    if (!atomic_exchange( &list->asked, 1 ) && atomic_load( &list->head ))
+        ke_event_set( list->event );
     return STATUS_SUCCESS;
 }
 
@@ -90,8 +93,8 @@ void ums_list_unref( struct ums_list *list )
     ums_pool_free( &list_pool, list );
 }
 
-/* The caller holds a reference to the list, and does not touch the context afterwards: whoever takes it may run it, and
-   if it is a dead one free it, at once. */
+/* The caller holds a reference to the list, and does not touch the context afterwards: whoever
+   takes it may run it, and if it is a dead one free it, at once. */
 void ums_list_push( struct ums_list *list, struct ums_context *context )
 {
     struct ums_context *head = atomic_load_explicit( &list->head, memory_order_relaxed );
@@ -106,25 +109,28 @@ void ums_list_push( struct ums_list *list, struct ums_context *context )
     if (atomic_load( &list->asked )) ke_event_set( list->event );
 }
 
-/* Take all. The whole chain becomes executable before any of it is handed out; nobody else can reach these contexts. */
+/* Take all. The whole chain becomes executable before any of it is handed out; nobody else can
+   reach these contexts. */
 struct ums_context *ums_list_take( struct ums_list *list )
 {
     struct ums_context *first, *context;
 
     if (!atomic_load( &list->head )) return NULL;
     first = atomic_exchange( &list->head, NULL );
-    for (context = first; context; context = atomic_load_explicit( &context->link, memory_order_relaxed ))
+    for (context = first; context; context = atomic_load( &context->link ))
     {
         uint64_t word = atomic_load_explicit( &context->word, memory_order_relaxed );
 
         /* a dead one stays dead; the loop is for the suspended bit, which others may change */
         while (word_state( word ) == WORKER_QUEUED &&
-               !atomic_compare_exchange_weak( &context->word, &word, (word & ~WORD_STATE) | WORKER_READY )) ;
+               !atomic_compare_exchange_weak( &context->word, &word,
+                                              (word & ~WORD_STATE) | WORKER_READY )) ;
     }
     return first;
 }
 
-ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout, struct ums_context **first )
+ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
+                          struct ums_context **first )
 {
     int64_t end = timeout ? ke_clock() + *timeout : 0;
 

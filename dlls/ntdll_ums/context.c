@@ -4,9 +4,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A context has two holders: the client's handle, dropped by DeleteUmsThreadContext, and the home thread, which
- * drops its reference when it has nothing more to do with it. The slot is used again when both are gone. A client deletes
- * a context the moment it sees Terminated on one it dequeued, with the home thread still on its way out.
+ * A context has two holders: the client's handle, dropped by DeleteUmsThreadContext, and the home
+ * thread, which drops its reference when it has nothing more to do with it. The slot is used again
+ * when both are gone. A client deletes a context the moment it sees Terminated on one it dequeued,
+ * with the home thread still on its way out.
  */
 
 #include "ums_core.h"
@@ -38,7 +39,8 @@ static void zero( void *mem, size_t size )
     while (size--) *p++ = 0;
 }
 
-/* A new context is marked terminated until a thread is made with it [seen]. The sequence number lives on. */
+/* A new context is marked terminated until a thread is made with it [seen]. The sequence number
+   lives on. */
 ums_status ums_context_create( struct ums_context **context )
 {
     struct ums_context *c = ums_pool_alloc( &context_pool );
@@ -74,8 +76,10 @@ ums_status ums_context_delete( void *handle )
 {
     struct ums_context *context = ums_context_check( handle );
 
-    if (!context || !(atomic_load( &context->flags ) & CONTEXT_TERMINATED)) return STATUS_INVALID_PARAMETER;
-    if (!ums_pool_close( context )) return STATUS_INVALID_PARAMETER;     /* somebody else was faster */
+    if (!context || !(atomic_load( &context->flags ) & CONTEXT_TERMINATED))
+        return STATUS_INVALID_PARAMETER;
+    /* somebody else may have been faster */
+    if (!ums_pool_close( context )) return STATUS_INVALID_PARAMETER;
     ums_context_unref( context );
     return STATUS_SUCCESS;
 }
@@ -89,7 +93,8 @@ struct ums_context *ums_context_of_thread( uint32_t tid )
         struct ums_context *context = ums_pool_at( &context_pool, i );
 
         if (context && atomic_load( &context->tid ) == tid &&
-            !(atomic_load( &context->flags ) & CONTEXT_TERMINATED)) return context;
+            !(atomic_load( &context->flags ) & CONTEXT_TERMINATED))
+            return context;
     }
     return NULL;
 }
@@ -103,7 +108,8 @@ static void copy( void *to, const void *from, size_t size )
     while (size--) *d++ = *s++;
 }
 
-ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length, uint32_t *ret )
+ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length,
+                              uint32_t *ret )
 {
     struct ums_context *context = ums_context_check( handle );
     uint32_t flags;
@@ -125,7 +131,8 @@ ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, u
     case INFO_IS_SUSPENDED:
     case INFO_IS_TERMINATED:
         if (length != sizeof(flag)) return STATUS_INFO_LENGTH_MISMATCH;
-        flag = !!(flags & (info_class == INFO_IS_SUSPENDED ? CONTEXT_SUSPENDED : CONTEXT_TERMINATED));
+        flag = info_class == INFO_IS_SUSPENDED ? !!(flags & CONTEXT_SUSPENDED)
+                                               : !!(flags & CONTEXT_TERMINATED);
         copy( buffer, &flag, sizeof(flag) );
         break;
     default:
@@ -148,8 +155,9 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
     return STATUS_SUCCESS;
 }
 
-/* Called before a thread is suspended and before it is resumed: while the bit is set nobody can execute the worker. An
-   Execute in the moment between this and the resume waits for the resume; one that comes after it never fails. */
+/* Called before a thread is suspended and before it is resumed: while the bit is set nobody can
+   execute the worker. An Execute in the moment between this and the resume waits for the resume;
+   one that comes after it never fails. */
 void ums_context_suspended( struct ums_context *context, int suspended )
 {
     if (suspended)

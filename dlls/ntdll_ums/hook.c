@@ -1,6 +1,6 @@
 /*
- * What happens when a worker enters the kernel. The worker runs at home here, so every call may be made as it stands; the
- * question is only whether its scheduler has to be told.
+ * What happens when a worker enters the kernel. The worker runs at home here, so every call may be
+ * made as it stands; the question is only whether its scheduler has to be told.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -17,8 +17,8 @@
 
 static int using_stubs;
 
-/* All arguments in one array. How many a call has is not known, so as many as any has are copied; near the end of the
-   stack there are fewer. */
+/* All arguments in one array. How many a call has is not known, so as many as any has are
+   copied; near the end of the stack there are fewer. */
 static void call_args( const struct ums_call *call, uint64_t *args )
 {
     const uint64_t *end = ((NT_TIB *)NtCurrentTeb())->StackBase;
@@ -57,7 +57,8 @@ static int timeout_is_zero( const struct call_row *row, const uint64_t *args )
     return !ums_try_load( (const void *)args[row->timeout], &timeout ) || !timeout;
 }
 
-static uint64_t call_wait( const struct call_row *row, const struct ums_call *call, struct ums_context *self )
+static uint64_t call_wait( const struct call_row *row, const struct ums_call *call,
+                           struct ums_context *self )
 {
     uint64_t args[MAX_ARGS], ret;
     int blocked;
@@ -91,8 +92,9 @@ static uint64_t call_may_block( const struct ums_call *call, struct ums_context 
     return ret;
 }
 
-/* A call made in a callback out of another call, or by the shim itself, is part of that one. The stack pointer tells:
-   stacks grow downwards, and a frame that was left by an exception or longjmp lies below the caller. */
+/* A call made in a callback out of another call, or by the shim itself, is part of that one. The
+   stack pointer tells: stacks grow downwards, and a frame that was left by an exception or
+   longjmp lies below the caller. */
 static int call_is_nested( const struct ums_call *call, struct ums_context *self )
 {
     if (!self->inside) return 0;
@@ -109,7 +111,8 @@ uint64_t ums_hook_call( struct ums_call *call )
     uint64_t ret;
 
     if (row->handler) return row->handler( row, call, self );
-    if (!self || self->kind != CONTEXT_WORKER || call_is_nested( call, self )) return ums_call_native( call, NULL );
+    if (!self || self->kind != CONTEXT_WORKER || call_is_nested( call, self ))
+        return ums_call_native( call, NULL );
 
     self->inside = call->sp;
     ret = row->cls == CALL_WAIT ? call_wait( row, call, self ) : call_may_block( call, self );

@@ -4,9 +4,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Two hooks give the same struct ums_call to the same C code: hook_dispatcher.c replaces the pointer through which
- * every thunk of Wine enters the Unix side, and sees all calls by number; hook_stubs.c patches the ntdll stubs of the calls
- * listed in hook_calls.c, which is the only way on Windows.
+ * Two hooks give the same struct ums_call to the same C code: hook_dispatcher.c replaces the
+ * pointer through which every thunk of Wine enters the Unix side, and sees all calls by number;
+ * hook_stubs.c patches the ntdll stubs of the calls listed in hook_calls.c, which is the only way
+ * on Windows.
  */
 #ifndef UMS_HOOK_H
 #define UMS_HOOK_H
@@ -37,10 +38,13 @@ struct call_row
 {
     const char *name;
     uint8_t cls;                                /* enum call_class */
-    int8_t  timeout;                            /* WAIT: index of the LARGE_INTEGER *timeout; -1: none */
+    int8_t  timeout;                            /* WAIT: index of the LARGE_INTEGER *timeout; -1:
+                                                   none */
     int8_t  alertable;                          /* WAIT: index of the alertable flag; -1: never */
-    uint8_t try_zero;                           /* WAIT: trying with a zero time-out first changes nothing */
-    uint64_t (*handler)( const struct call_row *row, struct ums_call *call, struct ums_context *self );
+    uint8_t try_zero;                           /* WAIT: trying with a zero time-out first
+                                                   changes nothing */
+    uint64_t (*handler)( const struct call_row *row, struct ums_call *call,
+                         struct ums_context *self );
     const char *reason;
 };
 
@@ -51,7 +55,8 @@ extern const unsigned int ums_call_row_count;
 extern const struct call_row ums_default_row;
 const struct call_row *ums_call_row( const struct ums_call *call );
 
-/* The stub hook is in use: numbers are rows, and calls are made through the copies. Before it is installed. */
+/* The stub hook is in use: numbers are rows, and calls are made through the copies. Before it is
+   installed. */
 void ums_hook_use_stubs( void );
 void ums_call_numbers_are_rows( void );
 
@@ -64,24 +69,33 @@ int ums_hook_stubs( const char **why );
 
 /* hook.c, called from assembly: do the call as its class wants, return what goes to rax. */
 uint64_t ums_hook_call( struct ums_call *call );
-/* Make the call for real, with these arguments: args[0..3] and the stack ones, of which count are handed on. */
+/* Make the call for real, with these arguments: args[0..3] and the stack ones, of which count
+   are handed on. */
 uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args );
 
 /* handlers, hook_special.c */
-uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self );
-uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_call *call, struct ums_context *self );
-uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call, struct ums_context *self );
-uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call, struct ums_context *self );
-uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self );
-uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self );
-uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call, struct ums_context *self );
+uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
+                                       struct ums_context *self );
+uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_call *call,
+                                        struct ums_context *self );
+uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self );
+uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
+                             struct ums_context *self );
+uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *call,
+                                   struct ums_context *self );
+uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call,
+                                 struct ums_context *self );
+uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call,
+                                     struct ums_context *self );
 
 /* NtResumeThread past its handler. */
 void ums_resume_native( void *thread );
 
 /* ---- hook_x86_64.S ---- */
 
-extern uint8_t  ums_call_class[];               /* HOOK_* by number; written before the hook is installed */
+extern uint8_t  ums_call_class[];               /* HOOK_* by number; written before the hook is
+                                                   installed */
 extern uint32_t ums_tls_offset;                 /* of the context pointer in the TEB */
 extern void    *ums_dispatcher;                 /* Wine's own */
 extern void    *ums_stub_native[];              /* private copies of the stubs, by row */

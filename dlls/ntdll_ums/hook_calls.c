@@ -4,10 +4,12 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Numbers differ between versions of Wine and Windows; they are read out of the stubs at start. A call that is not here may
- * block, as far as we know: it runs at home, and its scheduler is told when it takes longer than the grace period.
+ * Numbers differ between versions of Wine and Windows; they are read out of the stubs at start. A
+ * call that is not here may block, as far as we know: it runs at home, and its scheduler is told
+ * when it takes longer than the grace period.
  *
- * The stub hook sees only what is listed here, so calls that often block are listed although they have the default class.
+ * The stub hook sees only what is listed here, so calls that often block are listed although they
+ * have the default class.
  */
 
 #include <windows.h>
@@ -16,7 +18,8 @@
 
 #define PASS( name, why )     { name, CALL_PASS, -1, -1, 0, NULL, why },
 #define MAY_BLOCK( name, why ) { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, why },
-#define WAIT( name, timeout, alertable, try_zero, why ) { name, CALL_WAIT, timeout, alertable, try_zero, NULL, why },
+#define WAIT( name, timeout, alertable, try_zero, why ) \
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, why },
 #define SPECIAL( name, handler, why ) { name, CALL_SPECIAL, -1, -1, 0, handler, why },
 
 const struct call_row ums_default_row = { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, "unknown" };
@@ -61,8 +64,10 @@ const struct call_row ums_call_rows[] =
     PASS( "NtSetContextThread", "on the own thread it does not return" )
 
     /* change what the core knows */
-    SPECIAL( "NtTerminateThread", ums_special_terminate_thread, "a worker ends; a scheduler thread ends" )
-    SPECIAL( "NtTerminateProcess", ums_special_terminate_process, "the last thread is nobody's worker" )
+    SPECIAL( "NtTerminateThread", ums_special_terminate_thread,
+             "a worker ends; a scheduler thread ends" )
+    SPECIAL( "NtTerminateProcess", ums_special_terminate_process,
+             "the last thread is nobody's worker" )
     SPECIAL( "NtSuspendThread", ums_special_suspend, "a suspended worker cannot be executed" )
     SPECIAL( "NtResumeThread", ums_special_resume, "a resumed one can" )
     SPECIAL( "NtQueryInformationThread", ums_special_query_thread, "ThreadUmsInformation" )

@@ -4,8 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The pointer lies in a page of its own at 0x7ffe1000, which can be written although VirtualQuery denies that it exists.
- * Replacing it is one store, seen by the next call of each thread, and catches every NT and win32u call of the process.
+ * The pointer lies in a page of its own at 0x7ffe1000, which can be written although VirtualQuery
+ * denies that it exists. Replacing it is one store, seen by the next call of each thread, and
+ * catches every NT and win32u call of the process.
  */
 
 #include <windows.h>
@@ -16,7 +17,8 @@
 
 #define DISPATCHER_SLOT ((void **)(ULONG_PTR)0x7ffe1000)
 
-static const unsigned char thunk_head[4] = { 0x4c, 0x8b, 0xd1, 0xb8 };      /* mov r10,rcx; mov eax,nr */
+/* mov r10,rcx; mov eax,nr */
+static const unsigned char thunk_head[4] = { 0x4c, 0x8b, 0xd1, 0xb8 };
 static const unsigned char thunk_test[8] = { 0xf6, 0x04, 0x25, 0x08, 0x03, 0xfe, 0x7f, 0x01 };
 static const unsigned char thunk_call[7] = { 0xff, 0x14, 0x25, 0x00, 0x10, 0xfe, 0x7f };
 
@@ -49,7 +51,8 @@ void ums_call_numbers_are_rows( void )
 
 static int is_thunk( const unsigned char *code )
 {
-    return !memcmp( code, thunk_head, sizeof(thunk_head) ) && !memcmp( code + 8, thunk_test, sizeof(thunk_test) ) &&
+    return !memcmp( code, thunk_head, sizeof(thunk_head) ) && !memcmp( code + 8, thunk_test,
+                                                                       sizeof(thunk_test) ) &&
            !memcmp( code + 0x18, thunk_call, sizeof(thunk_call) );
 }
 

@@ -1,5 +1,6 @@
 /*
- * Calls that change what the core knows about threads. These come here from every thread of the process.
+ * Calls that change what the core knows about threads. These come here from every thread of the
+ * process.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -34,12 +35,14 @@ static struct ums_context *context_of_handle( HANDLE thread, struct ums_context 
     struct thread_basic_info info;
 
     if (thread == GetCurrentThread()) return self;
-    if (NtQueryInformationThread( thread, ThreadBasicInformation, &info, sizeof(info), NULL )) return NULL;
+    if (NtQueryInformationThread( thread, ThreadBasicInformation, &info, sizeof(info), NULL ))
+        return NULL;
     if ((DWORD)(ULONG_PTR)info.pid != GetCurrentProcessId()) return NULL;
     return ums_context_of_thread( (DWORD)(ULONG_PTR)info.tid );
 }
 
-uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
+                                       struct ums_context *self )
 {
     HANDLE thread = (HANDLE)call->args[0];
     struct ums_context *target = thread ? context_of_handle( thread, self ) : self;
@@ -57,8 +60,10 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     return (uint64_t)status;
 }
 
-/* The caller goes on as the only thread, through DLL_PROCESS_DETACH: nobody is left who could execute it. */
-uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+/* The caller goes on as the only thread, through DLL_PROCESS_DETACH: nobody is left who could
+   execute it. */
+uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_call *call,
+                                        struct ums_context *self )
 {
     HANDLE process = (HANDLE)call->args[0];
 
@@ -83,18 +88,20 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
 /* NtResumeThread past its handler. */
 void ums_resume_native( void *thread )
 {
-    struct ums_call call = { .nr = ums_call_number( "NtResumeThread" ), .args = { (uint64_t)(ULONG_PTR)thread } };
+    struct ums_call call = { .nr = ums_call_number( "NtResumeThread" ) };
 
+    call.args[0] = (uint64_t)(ULONG_PTR)thread;
     call.stack = ((NT_TIB *)NtCurrentTeb())->StackBase;       /* it has no arguments there */
     ums_call_native( &call, NULL );
 }
 
-/* Suspend another thread so that it stands still when this returns, and not where others wait for it. NtSuspendThread
-   returns before the thread has stopped; asking for its context waits for that. A handle of our own makes up for few
-   rights. */
+/* Suspend another thread so that it stands still when this returns, and not where others wait
+   for it. NtSuspendThread returns before the thread has stopped; asking for its context waits
+   for that. A handle of our own makes up for few rights. */
 static NTSTATUS suspend_still( struct ums_call *call, struct ums_context *target )
 {
-    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, atomic_load( &target->tid ) );
+    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE,
+                             atomic_load( &target->tid ) );
     NTSTATUS status;
 
     while (!(status = native( call )) && own)
@@ -123,7 +130,8 @@ static uint64_t store_count( uint64_t where, ULONG count )
     return STATUS_SUCCESS;
 }
 
-uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self )
 {
     struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
     NTSTATUS status;
@@ -132,8 +140,8 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
     if (target == self) return suspend_self( call, self );
 
-    /* stopped while it ran and resumed since: its thread stands still, suspended once, until it is executed; a further
-       suspension is only counted */
+    /* stopped while it ran and resumed since: its thread stands still, suspended once, until it
+       is executed; a further suspension is only counted */
     if ((atomic_load( &target->word ) & WORD_STOPPED) && !atomic_load( &target->suspend_count ))
     {
         ums_context_suspended( target, 1 );
@@ -146,13 +154,15 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     return (uint64_t)status;
 }
 
-uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
+                             struct ums_context *self )
 {
     struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
     uint32_t count;
 
     (void)row;
-    if (!target || target->kind != CONTEXT_WORKER || !(count = atomic_load( &target->suspend_count )))
+    if (!target || target->kind != CONTEXT_WORKER ||
+        !(count = atomic_load( &target->suspend_count )))
         return (uint64_t)native( call );
 
     ums_context_suspended( target, 0 );
@@ -161,7 +171,8 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call, 
 }
 
 /* ThreadUmsInformation, Query: the flags [guess: only the layout is known] */
-uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *call,
+                                   struct ums_context *self )
 {
     THREAD_UMS_INFORMATION *info = (void *)call->args[2];
     struct thread_basic_info basic;
@@ -171,15 +182,20 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
 
     (void)row;
     if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
-    if ((ULONG)call->args[3] != sizeof(*info)) return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
-    if (!ums_try_load( &info->Command, &command )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
-    if ((ULONG)command != UmsInformationCommandQuery) return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
-    if ((status = NtQueryInformationThread( (HANDLE)call->args[0], ThreadBasicInformation, &basic, sizeof(basic),
-                                            NULL ))) return (uint64_t)status;
+    if ((ULONG)call->args[3] != sizeof(*info))
+        return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
+    if (!ums_try_load( &info->Command, &command ))
+        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    if ((ULONG)command != UmsInformationCommandQuery)
+        return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
+    if ((status = NtQueryInformationThread( (HANDLE)call->args[0], ThreadBasicInformation, &basic,
+                                            sizeof(basic), NULL )))
+        return (uint64_t)status;
 
     target = context_of_handle( (HANDLE)call->args[0], self );
     flags = !target ? 0 : target->kind == CONTEXT_SCHEDULER ? 1 : 2;
-    if (!ums_try_store( &info->ThreadUmsFlags, flags )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    if (!ums_try_store( &info->ThreadUmsFlags, flags ))
+        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
     if (call->stack[0])
     {
         ULONG size = sizeof(*info);
@@ -193,7 +209,8 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
 }
 
 /* ThreadUmsInformation, Attach and Detach of the calling thread [seen] */
-uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call,
+                                 struct ums_context *self )
 {
     THREAD_UMS_INFORMATION *info = (void *)call->args[2];
     ULONG length = (ULONG)call->args[3];
@@ -203,9 +220,12 @@ uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *ca
     if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
     if (length != FIELD_OFFSET( THREAD_UMS_INFORMATION, ThreadUmsFlags ) && length != sizeof(*info))
         return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
-    if ((HANDLE)call->args[0] != GetCurrentThread()) return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
-    if (!ums_try_load( &info->Command, &command ) || !ums_try_load( &info->CompletionList, &list ) ||
-        !ums_try_load( &info->UmsContext, &context )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    if ((HANDLE)call->args[0] != GetCurrentThread())
+        return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
+    if (!ums_try_load( &info->Command, &command ) ||
+        !ums_try_load( &info->CompletionList, &list ) ||
+        !ums_try_load( &info->UmsContext, &context ))
+        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
 
     switch ((ULONG)command)
     {
@@ -221,8 +241,10 @@ uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *ca
     }
 }
 
-/* The new process stands still until its creator resumes it: CreateProcess always makes it so, on Wine and Windows. */
-uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+/* The new process stands still until its creator resumes it: CreateProcess always makes it so,
+   on Wine and Windows. */
+uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call,
+                                     struct ums_context *self )
 {
     uint64_t process;
     int entered = 0;

@@ -1,14 +1,16 @@
 /*
- * The stub hook: ntdll's system-call stubs are patched, one by one. What Windows needs; tried under Wine in the same form.
+ * The stub hook: ntdll's system-call stubs are patched, one by one. What Windows needs; tried under
+ * Wine in the same form.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A stub begins with mov r10,rcx; mov eax,nr: eight bytes, aligned, replaced by one store with a jump to an island near
- * ntdll, which loads the row's number and goes on to ums_stub_hook. The whole stub is copied first; the copy is how the
- * call is made. A thread that is in the middle of a stub is behind those eight bytes and does not notice; one stopped between
- * the two instructions would, so the patch belongs to the start of the process, when nobody else runs.
- * All or nothing: everything is looked at and prepared before the first byte changes.
+ * A stub begins with mov r10,rcx; mov eax,nr: eight bytes, aligned, replaced by one store with a
+ * jump to an island near ntdll, which loads the row's number and goes on to ums_stub_hook. The
+ * whole stub is copied first; the copy is how the call is made. A thread that is in the middle of a
+ * stub is behind those eight bytes and does not notice; one stopped between the two instructions
+ * would, so the patch belongs to the start of the process, when nobody else runs. All or nothing:
+ * everything is looked at and prepared before the first byte changes.
  */
 
 #include <windows.h>
@@ -24,7 +26,8 @@
 
 static const unsigned char stub_head[4] = { 0x4c, 0x8b, 0xd1, 0xb8 };
 
-/* how stubs go on behind the number, up to their last instruction: nothing in them depends on where they lie */
+/* how stubs go on behind the number, up to their last instruction: nothing in them depends on
+   where they lie */
 static const unsigned char tail_wine[24] =
 {
     0xf6, 0x04, 0x25, 0x08, 0x03, 0xfe, 0x7f, 0x01, 0x75, 0x03, 0x0f, 0x05, 0xc3, 0xeb, 0x01, 0xc3,
@@ -60,7 +63,8 @@ static unsigned char *alloc_near( HMODULE module, SIZE_T size )
     const IMAGE_NT_HEADERS *nt = (void *)((char *)module + ((IMAGE_DOS_HEADER *)module)->e_lfanew);
     char *end = (char *)module + nt->OptionalHeader.SizeOfImage, *p;
 
-    for (p = (char *)(((ULONG_PTR)end + 0xffff) & ~(ULONG_PTR)0xffff); p < (char *)module + 0x70000000; p += 0x10000)
+    p = (char *)(((ULONG_PTR)end + 0xffff) & ~(ULONG_PTR)0xffff);
+    for (; p < (char *)module + 0x70000000; p += 0x10000)
     {
         MEMORY_BASIC_INFORMATION info;
         void *mem;
@@ -91,7 +95,8 @@ static void write_island( unsigned char *island, unsigned int row )
     memcpy( island + 11, &target, 8 );
 }
 
-static void prepare( unsigned int row, unsigned char *stub, unsigned char *island, unsigned char *copy )
+static void prepare( unsigned int row, unsigned char *stub, unsigned char *island,
+                     unsigned char *copy )
 {
     struct patch *patch = &patches[patch_count++];
     LONG distance = (LONG)(island - (stub + 5));

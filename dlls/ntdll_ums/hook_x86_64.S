@@ -4,13 +4,15 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * At a hook, as at any system-call stub: arguments 1-4 in r10 (dispatcher) or rcx (stub), rdx, r8, r9; rcx and r11 are
- * free. Volatile xmm registers are not kept across a system call, so C code may use them.
+ * At a hook, as at any system-call stub: arguments 1-4 in r10 (dispatcher) or rcx (stub), rdx, r8,
+ * r9; rcx and r11 are free. Volatile xmm registers are not kept across a system call, so C code may
+ * use them.
  *
- * Stack at ums_dispatcher_hook (called from the thunk):       at ums_stub_hook (jumped to from the stub):
- *      rsp+0x00  return into the thunk                             rsp+0x00  return to the caller of the stub
- *          0x08  return to the caller of the thunk                     0x08  home space of the caller
- *          0x10  home space of the caller                              0x28  argument 5 ...
+ * Stack at ums_dispatcher_hook,              at ums_stub_hook,
+ * called from the thunk:                     jumped to from the stub:
+ *      rsp+0x00  return into the thunk           rsp+0x00  return to the stub's caller
+ *          0x08  return to its caller                0x08  home space of the caller
+ *          0x10  home space of the caller            0x28  argument 5 ...
  *          0x30  argument 5 ...
  */
 
@@ -127,9 +129,10 @@ stub_frame:
 /*
  * ums_call_dispatcher( nr in rcx, args in rdx ): Wine's dispatcher, as a thunk would call it.
  *
- * The dispatcher takes its return address off the stack, subtracts 0xb (it returns to the thunk's `ret` behind `syscall`) and
- * looks for argument 5 at 0x28 above. So the call needs a landing 0xb bytes before its return address: a short jump over
- * three bytes and over the call (5 + 6 bytes). A dispatcher that returns to the call itself comes to the same place.
+ * The dispatcher takes its return address off the stack, subtracts 0xb (it returns to the thunk's
+ * `ret` behind `syscall`) and looks for argument 5 at 0x28 above. So the call needs a landing 0xb
+ * bytes before its return address: a short jump over three bytes and over the call (5 + 6 bytes). A
+ * dispatcher that returns to the call itself comes to the same place.
  *
  *      rsp+0x00  where the thunk's caller's return address would be
  *          0x08  home space
@@ -171,7 +174,7 @@ ums_call_dispatcher:
         ret
         .seh_endproc
 
-/* ums_call_stub( stub in rcx, args in rdx ): the private copy of a patched stub; the same frame as above. */
+/* ums_call_stub( stub in rcx, args in rdx ): the private copy of a patched stub; the frame above. */
         .globl  ums_call_stub
         .def    ums_call_stub; .scl 2; .type 32; .endef
         .p2align 4
@@ -202,8 +205,8 @@ ums_call_stub:
         .seh_endproc
 
 /*
- * ums_try_store( to in rcx, value in rdx ), ums_try_load( from in rcx, value in rdx ): 1, or 0 if the access faults. The
- * handler continues at the label behind, with rax 0.
+ * ums_try_store( to in rcx, value in rdx ), ums_try_load( from in rcx, value in rdx ): 1, or 0 if
+ * the access faults. The handler continues at a label behind, which clears rax.
  */
         .macro  TRY_BEGIN name
         .globl  \name
@@ -235,8 +238,8 @@ ums_call_stub:
         movq    %rcx,(%rdx)
         TRY_END
 
-/* EXCEPTION_DISPOSITION try_handler( record, frame, context in r8, dispatch ): make the function return 0. Only for faults
-   in its body: context->Rsp (0x98) is the frame of 8 bytes, Rip (0xf8), Rax (0x78). */
+/* EXCEPTION_DISPOSITION try_handler( record, frame, context in r8, dispatch ): make the function
+   return 0, by context->Rip (0xf8). Its frame of 8 bytes stays as it is. */
         .def    try_handler; .scl 3; .type 32; .endef
         .p2align 4
         .seh_proc try_handler
@@ -256,7 +259,7 @@ try_handler:
         .p2align 4
         .seh_proc try_failed
 try_failed:
-        subq    $8,%rsp                         /* never executed: entered below, with the frame in place */
+        subq    $8,%rsp                         /* never executed: entered below */
         .seh_stackalloc 8
         .seh_endprologue
 .Ltry_failed:
@@ -265,8 +268,8 @@ try_failed:
         ret
         .seh_endproc
 
-/* ums_linux_syscall( nr, a, b, c, d ): the Linux convention wants nr in rax, then rdi, rsi, rdx, r10. Only called where the
-   host was found to be Linux. */
+/* ums_linux_syscall( nr, a, b, c, d ): the Linux convention wants nr in rax, then rdi, rsi, rdx,
+   r10. Only called where the host was found to be Linux. */
         .globl  ums_linux_syscall
         .def    ums_linux_syscall; .scl 2; .type 32; .endef
         .p2align 4

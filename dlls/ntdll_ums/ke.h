@@ -4,8 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Implemented by ke_win32.c (Wine, Windows) and, for the white-box tests, by tests/ke_fake.c. None of these takes a lock
- * that a worker can hold or allocates from a heap, but for the two that say so.
+ * Implemented by ke_win32.c (Wine, Windows) and, for the white-box tests, by tests/ke_fake.c. None
+ * of these takes a lock that a worker can hold or allocates from a heap, but for the two that say
+ * so.
  */
 #ifndef UMS_KE_H
 #define UMS_KE_H
@@ -19,17 +20,19 @@ struct ums_scheduler;
 
 /* Reserve size bytes; NULL when there is no room. Only at start. */
 void *ke_reserve( size_t size );
-/* Make part of a reservation usable and zero; may be called again for memory that is usable already, which is left as
-   it is. 0 when memory is short. Enters the kernel, takes no user-mode lock. */
+/* Make part of a reservation usable and zero; may be called again for memory that is usable
+   already, which is left as it is. 0 when memory is short. Enters the kernel, takes no user-mode
+   lock. */
 int ke_commit( void *addr, size_t size );
 
 /* ---- waiting on a word of this process ---- */
 
-/* Sleep while *word == value, until ke_wake or the time-out (relative, 100 ns; NULL: none). Returns at any time without
-   a reason; the caller looks again. On Wine this is a raw futex, outside any NT call: a parked home thread holds
-   no system-call frame. */
+/* Sleep while *word == value, until ke_wake or the time-out (relative, 100 ns; NULL: none).
+   Returns at any time without a reason; the caller looks again. On Wine this is a raw futex,
+   outside any NT call: a parked home thread holds no system-call frame. */
 void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
-/* Wake one sleeper, or all. A word whose memory went to something else gives a spurious wake-up, never a fault. */
+/* Wake one sleeper, or all. A word whose memory went to something else gives a spurious wake-up,
+   never a fault. */
 void ke_wake( _Atomic uint32_t *word, int all );
 /* monotonic, 100 ns */
 int64_t ke_clock( void );
@@ -54,9 +57,11 @@ void ke_resume_thread( uint32_t tid );
 
 /* ---- scheduler stacks ---- */
 
-/* Enter the scheduler's entry point with s->upcall on a stack base kept in s->base; returns when an activation returns. */
+/* Enter the scheduler's entry point with s->upcall on a stack base kept in s->base; returns when
+   an activation returns. */
 void ke_scheduler_run( struct ums_scheduler *s );
-/* Leave all frames above that base and enter the entry point again with s->upcall. Never returns. */
+/* Leave all frames above that base and enter the entry point again with s->upcall. Never
+   returns. */
 _Noreturn void ke_scheduler_upcall( struct ums_scheduler *s );
 
 #endif /* UMS_KE_H */

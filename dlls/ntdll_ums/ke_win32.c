@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The one difference between the hosts is how a thread sleeps on a word: a raw futex where the host is Wine on Linux and a
- * trial shows that it works, else RtlWaitOnAddress (Windows 8 and later; Wine too, so UMS_PARK=address tries under Wine
- * what Windows gets).
+ * The one difference between the hosts is how a thread sleeps on a word: a raw futex where the host
+ * is Wine on Linux and a trial shows that it works, else RtlWaitOnAddress (Windows 8 and later;
+ * Wine too, so UMS_PARK=address tries under Wine what Windows gets).
  */
 
 #include <windows.h>
@@ -42,7 +42,8 @@ int ke_commit( void *addr, size_t size )
 {
     SIZE_T len = size;
 
-    return !NtAllocateVirtualMemory( GetCurrentProcess(), &addr, 0, &len, MEM_COMMIT, PAGE_READWRITE );
+    return !NtAllocateVirtualMemory( GetCurrentProcess(), &addr, 0, &len, MEM_COMMIT,
+                                     PAGE_READWRITE );
 }
 
 /* ---- sleeping on a word ---- */
@@ -56,11 +57,12 @@ static void futex_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *t
         spec.sec  = *timeout / 10000000;
         spec.nsec = *timeout % 10000000 * 100;
     }
-    ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAIT_PRIVATE, value, timeout ? (uint64_t)&spec : 0 );
+    ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAIT_PRIVATE, value,
+                       timeout ? (uint64_t)&spec : 0 );
 }
 
-/* RtlWaitOnAddress makes a system call of its own, which the hook must leave alone: the worker that parks here may be
-   executed, and so be RUNNING, before it has really gone to sleep. */
+/* RtlWaitOnAddress makes a system call of its own, which the hook must leave alone: the worker
+   that parks here may be executed, and so be RUNNING, before it has really gone to sleep. */
 static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct ums_context *self = ke_current();
@@ -85,25 +87,31 @@ void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 
 void ke_wake( _Atomic uint32_t *word, int all )
 {
-    if (use_futex) ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAKE_PRIVATE, all ? INT32_MAX : 1, 0 );
+    int count = all ? INT32_MAX : 1;
+
+    if (use_futex) ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAKE_PRIVATE, count, 0 );
     else if (all) RtlWakeAddressAll( (const void *)word );
     else RtlWakeAddressSingle( (const void *)word );
 }
 
-/* A Linux system call is only tried where Wine says it runs on Linux; that it does what it should is then tried out. */
+/* A Linux system call is only tried where Wine says it runs on Linux; that it does what it
+   should is then tried out. */
 static int futex_works( void )
 {
     void (__cdecl *host_version)( const char **, const char ** );
     _Atomic uint32_t word = 1;
     const char *sysname = "";
+    int64_t result;
     char park[16];
 
     if (ums_env( "UMS_PARK", park, sizeof(park) ) && !lstrcmpA( park, "address" )) return 0;
-    host_version = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "wine_get_host_version" );
+    host_version = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ),
+                                           "wine_get_host_version" );
     if (!host_version) return 0;
     host_version( &sysname, NULL );
     if (lstrcmpA( sysname, "Linux" )) return 0;
-    return (int64_t)ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAIT_PRIVATE, 0, 0 ) == -LINUX_EAGAIN &&
+    result = (int64_t)ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAIT_PRIVATE, 0, 0 );
+    return result == -LINUX_EAGAIN &&
            ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAKE_PRIVATE, 1, 0 ) == 0;
 }
 
@@ -137,7 +145,8 @@ void ke_event_close( void *event )
 
 ums_status ke_event_duplicate( void *event, void **copy )
 {
-    return NtDuplicateObject( GetCurrentProcess(), event, GetCurrentProcess(), copy, 0, 0, DUPLICATE_SAME_ACCESS );
+    return NtDuplicateObject( GetCurrentProcess(), event, GetCurrentProcess(), copy, 0, 0,
+                              DUPLICATE_SAME_ACCESS );
 }
 
 /* ---- this thread ---- */
@@ -173,7 +182,8 @@ void ke_resume_thread( uint32_t tid )
     CloseHandle( thread );
 }
 
-/* The context lives in a TLS slot of the TEB itself, so that the hook finds it with one load in any thread. */
+/* The context lives in a TLS slot of the TEB itself, so that the hook finds it with one load in
+   any thread. */
 int ke_init( const char **why )
 {
     DWORD slot = TlsAlloc();

@@ -70,7 +70,8 @@ static const char *choose_engine( const char **why )
     char wanted[16];
 
     if (!ums_env( "UMS_ENGINE", wanted, sizeof(wanted) ) || !lstrcmpA( wanted, "auto" ) ||
-        !lstrcmpA( wanted, "handoff" )) return "handoff";
+        !lstrcmpA( wanted, "handoff" ))
+        return "handoff";
     if (!lstrcmpA( wanted, "carry" ))
     {
         ums_info( "engine handoff, because carrying is not built yet" );
@@ -93,7 +94,8 @@ static void read_grace( void )
 
 static const char *host_name( void )
 {
-    const char *(__cdecl *version)( void ) = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ),
+    const char *(__cdecl *version)( void ) =
+        (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ),
                                                                      "wine_get_version" );
     return version ? version() : NULL;
 }
@@ -105,21 +107,23 @@ static const char *start( void )
     HMODULE pinned;
 
     if (!(engine = choose_engine( &why )) || !ums_completion_init() || !ums_context_init() ||
-        !ums_scheduler_init() || !ke_init( &why ) || !install_hook( &hook, &why )) return why;
+        !ums_scheduler_init() || !ke_init( &why ) || !install_hook( &hook, &why ))
+        return why;
 
     /* threads may be inside the hook at any time from now on */
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                         (const char *)&private_interface, &pinned );
     read_grace();
     wine = host_name();
-    _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine, hook,
+    _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,
+               hook,
                ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
     ums_info( "active, %s", description );
     return NULL;
 }
 
-/* Nothing of the process is changed before somebody wants UMS of us: on a host whose own UMS serves nobody does. Any
-   thread; whoever comes second waits for the first. */
+/* Nothing of the process is changed before somebody wants UMS of us: on a host whose own UMS
+   serves nobody does. Any thread; whoever comes second waits for the first. */
 static const char *activate( void )
 {
     static LONG state;                          /* 0 not started, 1 starting, 2 done */

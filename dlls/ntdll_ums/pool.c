@@ -1,12 +1,14 @@
 /*
- * Pools of objects whose memory never goes back: handles can be checked, stale pointers stay readable.
+ * Pools of objects whose memory never goes back: handles can be checked, stale pointers stay
+ * readable.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A slot is a header and an object. Free slots form a stack; its head carries a tag that changes with every pop and
- * push, so that a slot which was popped and pushed again while somebody looked (ABA) fails the exchange. No lock: a
- * thread may be suspended anywhere in here without stopping the others.
+ * A slot is a header and an object. Free slots form a stack; its head carries a tag that changes
+ * with every pop and push, so that a slot which was popped and pushed again while somebody looked
+ * (ABA) fails the exchange. No lock: a thread may be suspended anywhere in here without stopping
+ * the others.
  */
 
 #include "ums_core.h"
@@ -14,7 +16,8 @@
 struct pool_header
 {
     _Atomic uint32_t live;                      /* 1 between alloc and close */
-    _Atomic uint32_t next;                      /* index + 1 of the next free slot; valid while on the free stack */
+    _Atomic uint32_t next;                      /* index + 1 of the next free slot; valid while
+                                                   on the free stack */
     uint64_t pad;
 };
 _Static_assert( sizeof(struct pool_header) == 16, "objects are 16-aligned" );
@@ -90,7 +93,8 @@ void ums_pool_free( struct ums_pool *pool, void *object )
     while (!atomic_compare_exchange_weak( &pool->free, &head, next ));
 }
 
-/* The caller has filled the object in and hands it out: from now on its address is a valid handle. */
+/* The caller has filled the object in and hands it out: from now on its address is a valid
+   handle. */
 void ums_pool_open( void *object )
 {
     atomic_store( &header_of( object )->live, 1 );

@@ -36,7 +36,8 @@ NTSTATUS NTAPI RtlGetUmsCompletionListEvent( PVOID list, PHANDLE event )
 }
 
 /* A worker that waits here is blocked like in any kernel call. */
-NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER timeout, PVOID *first )
+NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER timeout,
+                                                 PVOID *first )
 {
     struct ums_list *list = ums_list_check( handle );
     struct ums_context *self = ke_current(), *taken;
@@ -55,7 +56,8 @@ NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER ti
             {
                 FILETIME now;
                 GetSystemTimeAsFileTime( &now );
-                relative = timeout->QuadPart - (((int64_t)now.dwHighDateTime << 32) | now.dwLowDateTime);
+                relative =
+                    timeout->QuadPart - (((int64_t)now.dwHighDateTime << 32) | now.dwLowDateTime);
                 if (relative < 0) relative = 0;
             }
         }
@@ -92,13 +94,14 @@ NTSTATUS NTAPI RtlDeleteUmsThreadContext( PVOID context )
     return ums_context_delete( context );
 }
 
-NTSTATUS NTAPI RtlQueryUmsThreadInformation( PVOID context, ULONG info_class, PVOID buffer, ULONG length,
-                                             PULONG ret_length )
+NTSTATUS NTAPI RtlQueryUmsThreadInformation( PVOID context, ULONG info_class, PVOID buffer,
+                                             ULONG length, PULONG ret_length )
 {
     return ums_context_query( context, info_class, buffer, length, (uint32_t *)ret_length );
 }
 
-NTSTATUS NTAPI RtlSetUmsThreadInformation( PVOID context, ULONG info_class, PVOID buffer, ULONG length )
+NTSTATUS NTAPI RtlSetUmsThreadInformation( PVOID context, ULONG info_class, PVOID buffer,
+                                           ULONG length )
 {
     return ums_context_set( context, info_class, buffer, length );
 }
@@ -115,8 +118,8 @@ NTSTATUS NTAPI RtlEnterUmsSchedulingMode( PVOID startup )
     const UMS_SCHEDULER_STARTUP_INFO *info = startup;
 
     if (!info) return STATUS_INVALID_PARAMETER;
-    return ums_scheduler_enter( info->UmsVersion, info->CompletionList, (void (*)(void))info->SchedulerProc,
-                                info->SchedulerParam );
+    return ums_scheduler_enter( info->UmsVersion, info->CompletionList,
+                                (void (*)(void))info->SchedulerProc, info->SchedulerParam );
 }
 
 NTSTATUS NTAPI RtlExecuteUmsThread( PVOID context )

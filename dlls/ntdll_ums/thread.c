@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The loader's part of the start, DLL_THREAD_ATTACH included, runs before the worker is queued, as in an ordinary
- * thread: it holds the loader lock, and a worker that was parked in there would keep everybody out. On Windows it probably
- * runs as worker code [guess].
+ * The loader's part of the start, DLL_THREAD_ATTACH included, runs before the worker is queued, as
+ * in an ordinary thread: it holds the loader lock, and a worker that was parked in there would keep
+ * everybody out. On Windows it probably runs as worker code [guess].
  */
 
 #include <windows.h>
@@ -25,7 +25,8 @@ struct thread_basic_info
     LONG priority, base_priority;
 };
 
-/* Wine clears 960 KB of each new stack. A process may have thousands of parked workers: give the pages back. */
+/* Wine clears 960 KB of each new stack. A process may have thousands of parked workers: give the
+   pages back. */
 static void release_stack( void )
 {
     NT_TIB *tib = (NT_TIB *)NtCurrentTeb();
@@ -46,12 +47,13 @@ static DWORD WINAPI worker_thread( void *arg )
     return start( param );
 }
 
-NTSTATUS ums_thread_bind( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start, void *param,
-                          struct ums_context **worker, LPTHREAD_START_ROUTINE *entry )
+NTSTATUS ums_thread_bind( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start,
+                          void *param, struct ums_context **worker, LPTHREAD_START_ROUTINE *entry )
 {
     if (attr->UmsVersion != UMS_CONTEXT_VERSION) return STATUS_INVALID_PARAMETER;
     *entry = worker_thread;
-    return ums_worker_bind( attr->UmsContext, attr->UmsCompletionList, (void *)start, param, worker );
+    return ums_worker_bind( attr->UmsContext, attr->UmsCompletionList, (void *)start, param,
+                            worker );
 }
 
 void ums_thread_made( struct ums_context *worker, HANDLE thread, BOOL suspended )

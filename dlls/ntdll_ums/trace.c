@@ -28,7 +28,8 @@ static void log_to_file( const char *line, DWORD len )
     DWORD done;
 
     if (!ums_env( "UMS_LOG_FILE", path, sizeof(path) )) return;
-    file = CreateFileA( path, FILE_APPEND_DATA, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_ALWAYS, 0, NULL );
+    file = CreateFileA( path, FILE_APPEND_DATA, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
+                        OPEN_ALWAYS, 0, NULL );
     if (file == INVALID_HANDLE_VALUE) return;
     WriteFile( file, line, len, &done, NULL );
     CloseHandle( file );

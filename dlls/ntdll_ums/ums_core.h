@@ -4,9 +4,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A worker's OS thread is its home. Its TEB, TLS, id, handle and stack are the worker's for life. A scheduler that
- * executes a worker gives it a way to run and parks; here that way is handoff: the home thread is woken. Carrying (the
- * scheduler's own thread goes on as the worker) will be a second way to resume the same READY state.
+ * A worker's OS thread is its home. Its TEB, TLS, id, handle and stack are the worker's for life. A
+ * scheduler that executes a worker gives it a way to run and parks; here that way is handoff: the
+ * home thread is woken. Carrying (the scheduler's own thread goes on as the worker) will be a
+ * second way to resume the same READY state.
  *
  * One atomic word per worker says who owns it. All transitions are compare-and-swap:
  *
@@ -20,13 +21,13 @@
  *     RUNNING, INKERNEL, BLOCKED --ends--> DEAD (on the list)
  *
  *  READY    the user part is parked and belongs to nobody: any scheduler may execute it.
- *  QUEUED   parked too, but on a completion list (or about to be); it becomes READY when it is dequeued, so that nobody
- *           can run it while it is linked.
+ *  QUEUED   parked too, but on a completion list (or about to be); it becomes READY when it is
+ *           dequeued, so that nobody can run it while it is linked.
  *  RUNNING, INKERNEL: owned by w->owner, whose thread waits for the worker's post.
  *
- * Memory is type-stable: contexts, lists and schedulers live in pools that never give memory back, and the sequence
- * number in the state word goes on counting when a slot is used again. So a late look at an object that is gone
- * reads a word that matches nothing, and a late wake-up is spurious.
+ * Memory is type-stable: contexts, lists and schedulers live in pools that never give memory back,
+ * and the sequence number in the state word goes on counting when a slot is used again. So a late
+ * look at an object that is gone reads a word that matches nothing, and a late wake-up is spurious.
  */
 #ifndef UMS_CORE_H
 #define UMS_CORE_H
@@ -55,10 +56,10 @@ enum worker_state
 
 /* the state word */
 #define WORD_STATE      ((uint64_t)0xff)
-#define WORD_SUSPENDED  ((uint64_t)0x100)       /* may not be executed; set and cleared by whoever suspends, resumes */
+#define WORD_SUSPENDED  ((uint64_t)0x100)       /* may not be executed; by who suspends, resumes */
 #define WORD_HOME       ((uint64_t)0x200)       /* must be resumed at home, never carried */
-#define WORD_STOPPED    ((uint64_t)0x400)       /* suspended while it ran: its thread stands still in the middle of user
-                                                   code, and is resumed by resuming the thread */
+#define WORD_STOPPED    ((uint64_t)0x400)       /* suspended while it ran: its thread stands still
+                                                   in user code, and is resumed as a thread */
 #define WORD_SEQ        ((uint64_t)0x10000)     /* one step of the sequence number in bits 16-63 */
 #define WORD_SEQ_MASK   (~(WORD_SEQ - 1))
 
@@ -68,7 +69,8 @@ enum context_kind
     CONTEXT_SCHEDULER
 };
 
-/* A binary semaphore on one word: set at most once between two waits. Memory order: unpark releases, park acquires. */
+/* A binary semaphore on one word: set at most once between two waits. Memory order: unpark
+   releases, park acquires. */
 struct ums_park
 {
     _Atomic uint32_t token;
@@ -76,11 +78,16 @@ struct ums_park
 
 struct ums_list
 {
-    _Atomic(struct ums_context *) head;         /* LIFO of linked contexts; push releases, take acquires */
-    _Atomic uint32_t refs;                      /* creator, schedulers, workers that will queue here */
-    _Atomic uint32_t deleted;                   /* no handle any more; what is queued becomes executable at once */
-    _Atomic uint32_t asked;                     /* somebody holds a handle of the event: it must be set */
-    _Atomic uint32_t seq;                       /* counts empty -> non-empty; in-process waiters sleep on it */
+    _Atomic(struct ums_context *) head;         /* LIFO of linked contexts; push releases, take
+                                                   acquires */
+    _Atomic uint32_t refs;                      /* creator, schedulers, workers that will queue
+                                                   here */
+    _Atomic uint32_t deleted;                   /* no handle any more; what is queued becomes
+                                                   executable at once */
+    _Atomic uint32_t asked;                     /* somebody holds a handle of the event: it must
+                                                   be set */
+    _Atomic uint32_t seq;                       /* counts empty -> non-empty; in-process waiters
+                                                   sleep on it */
     _Atomic uint32_t waiters;
     void *event;                                /* constant while refs > 0 */
 };
@@ -94,15 +101,19 @@ struct ums_upcall
 
 struct ums_scheduler
 {
-    void *base;                                 /* stack base of every activation; offset known to upcall_x86_64.S */
+    void *base;                                 /* stack base of every activation; offset known
+                                                   to upcall_x86_64.S */
     void (*proc)(void);                         /* SchedulerProc, called from assembly only */
-    struct ums_upcall upcall;                   /* written by the poster before posted, or by the scheduler itself */
+    struct ums_upcall upcall;                   /* written by the poster before posted, or by the
+                                                   scheduler itself */
     _Atomic uint32_t posted;                    /* upcall is complete (release / acquire) */
-    _Atomic uint32_t watching;                  /* the waiting scheduler wakes every grace period by itself */
+    _Atomic uint32_t watching;                  /* the waiting scheduler wakes every grace period
+                                                   by itself */
     struct ums_park park;
     struct ums_list *list;                      /* referenced while in scheduling mode */
     struct ums_context *context;                /* the scheduler thread's own */
-    struct ums_context *current;                /* the worker it last executed; scheduler thread only */
+    struct ums_context *current;                /* the worker it last executed; scheduler thread
+                                                   only */
 };
 
 struct ums_context
@@ -122,16 +133,22 @@ struct ums_context
     /* Part 2: ours. */
     _Atomic uint64_t word;                      /* the state word */
     struct ums_park park;                       /* the home thread sleeps here */
-    uint32_t kind;                              /* enum context_kind; offset known to hook_x86_64.S */
+    uint32_t kind;                              /* enum context_kind; offset known to
+                                                   hook_x86_64.S */
     _Atomic uint32_t refs;                      /* client's handle, home thread */
     _Atomic uint32_t suspend_count;
-    _Atomic uint32_t busy;                      /* the home thread must not be stopped now: others wait for what it does */
+    _Atomic uint32_t busy;                      /* the home thread must not be stopped now:
+                                                   others wait for what it does */
     _Atomic uint32_t tid;
-    uint32_t slow_calls;                        /* worker only: hint that it makes calls that may block */
-    struct ums_scheduler *owner;                /* worker: valid while RUNNING or INKERNEL, written by Execute */
+    uint32_t slow_calls;                        /* worker only: hint that it makes calls that may
+                                                   block */
+    struct ums_scheduler *owner;                /* worker: valid while RUNNING or INKERNEL,
+                                                   written by Execute */
     struct ums_scheduler *scheduler;            /* scheduler context: the scheduler */
-    struct ums_list *list;                      /* referenced; where it is queued next; written by Execute */
-    uintptr_t inside;                           /* home thread only: stack pointer of the outermost hooked call, or 0 */
+    struct ums_list *list;                      /* referenced; where it is queued next; written
+                                                   by Execute */
+    uintptr_t inside;                           /* home thread only: stack pointer of the
+                                                   outermost hooked call, or 0 */
     void *start;                                /* what CreateRemoteThreadEx was given */
     void *start_param;
 };
@@ -148,10 +165,10 @@ struct ums_pool
 };
 
 int   ums_pool_init( struct ums_pool *pool, size_t object, uint32_t max );
-void *ums_pool_alloc( struct ums_pool *pool );                        /* not zeroed: the caller resets what it uses */
+void *ums_pool_alloc( struct ums_pool *pool ); /* not zeroed: the caller resets what it uses */
 void  ums_pool_free( struct ums_pool *pool, void *object );
 void  ums_pool_open( void *object );                                   /* handle becomes valid */
-int   ums_pool_close( void *object );                                  /* handle becomes invalid; 0 if it was not valid */
+int   ums_pool_close( void *object ); /* handle becomes invalid; 0 if it was not valid */
 int   ums_pool_valid( const struct ums_pool *pool, const void *object );
 void *ums_pool_at( const struct ums_pool *pool, uint32_t index );     /* live object or NULL */
 uint32_t ums_pool_made( const struct ums_pool *pool );
@@ -159,12 +176,13 @@ uint32_t ums_pool_made( const struct ums_pool *pool );
 /* ---- park, in scheduler.c ---- */
 
 void ums_unpark( struct ums_park *park );
-void ums_park( struct ums_park *park, const int64_t *timeout );       /* with a time-out: may return without token */
+/* with a time-out: may return without token */
+void ums_park( struct ums_park *park, const int64_t *timeout );
 
 /* ---- completion.c ---- */
 
 int  ums_completion_init( void );
-struct ums_list *ums_list_check( void *handle );                      /* NULL if it is no live list */
+struct ums_list *ums_list_check( void *handle ); /* NULL if it is no live list */
 ums_status ums_list_create( struct ums_list **list );
 ums_status ums_list_delete( void *handle );
 ums_status ums_list_event( void *handle, void **event );
@@ -173,7 +191,8 @@ void ums_list_unref( struct ums_list *list );
 void ums_list_push( struct ums_list *list, struct ums_context *context );
 struct ums_context *ums_list_take( struct ums_list *list );
 /* timeout: relative, 100 ns; NULL: for ever. STATUS_TIMEOUT when nothing came */
-ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout, struct ums_context **first );
+ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
+                          struct ums_context **first );
 struct ums_context *ums_list_next( struct ums_context *context );
 
 /* ---- context.c ---- */
@@ -183,11 +202,16 @@ struct ums_context *ums_context_check( void *handle );
 ums_status ums_context_create( struct ums_context **context );
 ums_status ums_context_delete( void *handle );
 void ums_context_unref( struct ums_context *context );
-struct ums_context *ums_context_of_thread( uint32_t tid );            /* live scheduler or worker, or NULL */
-ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length, uint32_t *ret );
-ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffer, uint32_t length );
+struct ums_context *ums_context_of_thread( uint32_t tid ); /* live scheduler or worker, or NULL */
+ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length,
+                              uint32_t *ret );
+ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffer,
+                            uint32_t length );
 void ums_context_suspended( struct ums_context *context, int suspended );
-static inline enum worker_state word_state( uint64_t word ) { return (enum worker_state)(word & WORD_STATE); }
+static inline enum worker_state word_state( uint64_t word )
+{
+    return (enum worker_state)(word & WORD_STATE);
+}
 
 /* ---- scheduler.c ---- */
 
@@ -202,14 +226,15 @@ ums_status ums_execute( void *handle );
 ums_status ums_yield( void *param );
 
 /* a worker's life, called on its home thread but for bind, made and unbind */
-ums_status ums_worker_bind( void *context, void *list, void *start, void *param, struct ums_context **worker );
+ums_status ums_worker_bind( void *context, void *list, void *start, void *param,
+                            struct ums_context **worker );
 void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid, int suspended );
 void ums_worker_unbind( struct ums_context *w );
 void ums_worker_start( struct ums_context *w );
 void ums_worker_end( struct ums_context *w );
-void ums_worker_killed( struct ums_context *w );                      /* by whoever killed the thread */
-void ums_worker_stopped( struct ums_context *w );                     /* by whoever suspended the thread */
-int  ums_worker_continued( struct ums_context *w );                   /* by whoever is about to resume it */
+void ums_worker_killed( struct ums_context *w ); /* by whoever killed the thread */
+void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */
+int  ums_worker_continued( struct ums_context *w ); /* by whoever is about to resume it */
 int  ums_worker_block( struct ums_context *w, uintptr_t payload );
 int  ums_worker_enter_kernel( struct ums_context *w );
 void ums_worker_back( struct ums_context *w );
@@ -217,9 +242,11 @@ void ums_worker_back( struct ums_context *w );
 /* ---- sizes that Windows or the assembly rely on ---- */
 
 _Static_assert( offsetof( struct ums_context, teb ) == 0x4e0, "RTL_UMS_CONTEXT.Teb" );
-_Static_assert( offsetof( struct ums_context, user_context ) == 0x4e8, "RTL_UMS_CONTEXT.UserContext" );
+_Static_assert( offsetof( struct ums_context, user_context ) == 0x4e8,
+                "RTL_UMS_CONTEXT.UserContext" );
 _Static_assert( offsetof( struct ums_context, flags ) == 0x4f0, "RTL_UMS_CONTEXT.Flags" );
-_Static_assert( offsetof( struct ums_context, context_lock ) == 0x4f8, "RTL_UMS_CONTEXT.ContextLock" );
+_Static_assert( offsetof( struct ums_context, context_lock ) == 0x4f8,
+                "RTL_UMS_CONTEXT.ContextLock" );
 _Static_assert( offsetof( struct ums_context, word ) == 0x518, "end of RTL_UMS_CONTEXT" );
 
 #endif /* UMS_CORE_H */

@@ -4,9 +4,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ke_scheduler_run( s in rcx ) saves the caller's non-volatile state once. Its stack pointer is the base: every
- * activation of SchedulerProc is a call from here, and ke_scheduler_upcall( s ) drops all frames above the base by loading
- * it. When an activation returns, the state is restored and ke_scheduler_run returns.
+ * ke_scheduler_run( s in rcx ) saves the caller's non-volatile state once. Its stack pointer is the
+ * base: every activation of SchedulerProc is a call from here, and ke_scheduler_upcall( s ) drops
+ * all frames above the base by loading it. When an activation returns, the state is restored and
+ * ke_scheduler_run returns.
  *
  *      rsp+ 0x00  home space of SchedulerProc
  *           0x20  xmm6 .. xmm15
@@ -106,7 +107,7 @@ ke_scheduler_run:
         ret
         .seh_endproc
 
-/* ke_scheduler_upcall( s in rcx ): a leaf until the load, part of ke_scheduler_run's frame after the jump */
+/* ke_scheduler_upcall( s in rcx ): a leaf until the load, then in ke_scheduler_run's frame */
         .p2align 4
         .seh_proc ke_scheduler_upcall
 ke_scheduler_upcall:

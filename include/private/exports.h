@@ -1,5 +1,6 @@
 /*
- * The names of the UMS surface, once. Each list is used for prototypes, pointers, look-ups and the redirection table.
+ * The names of the UMS surface, once. Each list is used for prototypes, pointers, look-ups and the
+ * redirection table.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -15,14 +16,17 @@
     X( BOOL,         CreateUmsThreadContext,        (PUMS_CONTEXT *) ) \
     X( BOOL,         DeleteUmsCompletionList,       (PUMS_COMPLETION_LIST) ) \
     X( BOOL,         DeleteUmsThreadContext,        (PUMS_CONTEXT) ) \
-    X( BOOL,         DequeueUmsCompletionListItems, (PUMS_COMPLETION_LIST, DWORD, PUMS_CONTEXT *) ) \
+    X( BOOL,         DequeueUmsCompletionListItems, (PUMS_COMPLETION_LIST, DWORD, \
+                                                     PUMS_CONTEXT *) ) \
     X( BOOL,         EnterUmsSchedulingMode,        (PUMS_SCHEDULER_STARTUP_INFO) ) \
     X( BOOL,         ExecuteUmsThread,              (PUMS_CONTEXT) ) \
     X( PUMS_CONTEXT, GetCurrentUmsThread,           (void) ) \
     X( PUMS_CONTEXT, GetNextUmsListItem,            (PUMS_CONTEXT) ) \
     X( BOOL,         GetUmsCompletionListEvent,     (PUMS_COMPLETION_LIST, PHANDLE) ) \
-    X( BOOL,         QueryUmsThreadInformation,     (PUMS_CONTEXT, UMS_THREAD_INFO_CLASS, PVOID, ULONG, PULONG) ) \
-    X( BOOL,         SetUmsThreadInformation,       (PUMS_CONTEXT, UMS_THREAD_INFO_CLASS, PVOID, ULONG) ) \
+    X( BOOL,         QueryUmsThreadInformation,     (PUMS_CONTEXT, UMS_THREAD_INFO_CLASS, PVOID, \
+                                                     ULONG, PULONG) ) \
+    X( BOOL,         SetUmsThreadInformation,       (PUMS_CONTEXT, UMS_THREAD_INFO_CLASS, PVOID, \
+                                                     ULONG) ) \
     X( BOOL,         UmsThreadYield,                (PVOID) )
 
 /* the fourteenth came with an update [seen 9200] */
@@ -32,10 +36,14 @@
 
 /* thread creation, the fifteenth door: only these see PROC_THREAD_ATTRIBUTE_UMS_THREAD */
 #define UMS_KERNEL32_DOORS( X ) \
-    X( HANDLE, CreateRemoteThreadEx,              (HANDLE, LPSECURITY_ATTRIBUTES, SIZE_T, LPTHREAD_START_ROUTINE, \
-                                                   LPVOID, DWORD, LPPROC_THREAD_ATTRIBUTE_LIST, LPDWORD) ) \
-    X( BOOL,   InitializeProcThreadAttributeList, (LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD, PSIZE_T) ) \
-    X( BOOL,   UpdateProcThreadAttribute,         (LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD_PTR, PVOID, SIZE_T, \
+    X( HANDLE, CreateRemoteThreadEx,              (HANDLE, LPSECURITY_ATTRIBUTES, SIZE_T, \
+                                                   LPTHREAD_START_ROUTINE, \
+                                                   LPVOID, DWORD, LPPROC_THREAD_ATTRIBUTE_LIST, \
+                                                   LPDWORD) ) \
+    X( BOOL,   InitializeProcThreadAttributeList, (LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD, \
+                                                   PSIZE_T) ) \
+    X( BOOL,   UpdateProcThreadAttribute,         (LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD_PTR, \
+                                                   PVOID, SIZE_T, \
                                                    PVOID, PSIZE_T) ) \
     X( VOID,   DeleteProcThreadAttributeList,     (LPPROC_THREAD_ATTRIBUTE_LIST) )
 

@@ -1,5 +1,6 @@
 /*
- * Base types and statuses for code that must not see a Windows header: it also builds natively for the sanitizers.
+ * Base types and statuses for code that must not see a Windows header: it also builds natively for
+ * the sanitizers.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

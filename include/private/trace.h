@@ -4,13 +4,15 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Only at start and in calls that go wrong; never on a path where a worker is switched out. A line goes to Wine's own
- * console under Wine, else to the debugger, and to the file named by UMS_LOG_FILE if that is set.
+ * Only at start and in calls that go wrong; never on a path where a worker is switched out. A line
+ * goes to Wine's own console under Wine, else to the debugger, and to the file named by
+ * UMS_LOG_FILE if that is set.
  */
 #ifndef UMS_PRIVATE_TRACE_H
 #define UMS_PRIVATE_TRACE_H
 
-/* Always shown: what keeps the shim from working, and what to do. At most 500 characters, no newline. */
+/* Always shown: what keeps the shim from working, and what to do. At most 500 characters, no
+   newline. */
 void ums_log( const char *fmt, ... ) __attribute__((format( printf, 1, 2 )));
 /* Shown when UMS_LOG is set to anything but 0. */
 void ums_info( const char *fmt, ... ) __attribute__((format( printf, 1, 2 )));

@@ -1,5 +1,6 @@
 /*
- * What kernel32_ums needs of ntdll_ums beyond the documented names: exported by ordinal 1, without a name.
+ * What kernel32_ums needs of ntdll_ums beyond the documented names: exported by ordinal 1, without
+ * a name.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -16,9 +17,11 @@ struct ums_private
 {
     /* Start the core and install the hook, once. NULL, or what does not fit. Any thread. */
     const char *(*activate)( void );
-    /* A thread is about to be made as worker `context` of `list`; start it, suspended, with *entry( *arg ).
-       STATUS_INVALID_PARAMETER: wrong version, list or context, or the context has a live thread. Any thread. */
-    NTSTATUS (*worker_bind)( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start, void *param,
+    /* A thread is about to be made as worker `context` of `list`; start it, suspended, with
+       *entry( *arg ). STATUS_INVALID_PARAMETER: wrong version, list or context, or the context
+       has a live thread. Any thread. */
+    NTSTATUS (*worker_bind)( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start,
+                             void *param,
                              struct ums_context **worker, LPTHREAD_START_ROUTINE *entry );
     /* It was made, and stays suspended if suspended is set; then resume it. */
     void (*worker_made)( struct ums_context *worker, HANDLE thread, BOOL suspended );
