@@ -1,5 +1,5 @@
-# ums_add_dll( NAME sources... ): a DLL without a C runtime, whose exports are those of NAME.spec. Also makes NAME.lib's
-# import library, which must be linked before mingw's libntdll and libkernel32: those carry all UMS names too.
+# ums_add_dll( NAME sources... ): a DLL without a C runtime, whose exports are those of NAME.spec. Its
+# import library must be linked before mingw's libntdll and libkernel32: those carry all UMS names too.
 
 function(ums_spec_to_def spec def)
     file(STRINGS ${spec} lines)
@@ -18,10 +18,13 @@ endfunction()
 function(ums_add_dll NAME)
     set(def ${CMAKE_CURRENT_BINARY_DIR}/${NAME}.def)
     ums_spec_to_def(${CMAKE_CURRENT_SOURCE_DIR}/${NAME}.spec ${def})
-    add_library(${NAME} SHARED ${ARGN} ${def})
+    add_library(${NAME} SHARED ${ARGN} ${def} ${CMAKE_SOURCE_DIR}/dlls/version.rc)
+    target_compile_definitions(${NAME} PRIVATE $<$<COMPILE_LANGUAGE:RC>:UMS_DLL_NAME=${NAME}>)
     set_target_properties(${NAME} PROPERTIES PREFIX "")
     target_include_directories(${NAME} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-    target_compile_options(${NAME} PRIVATE -ffreestanding -fno-builtin -fno-stack-protector -mno-stack-arg-probe
-        -Wno-array-bounds)                      # mingw reads the TEB at gs:0
-    target_link_options(${NAME} PRIVATE -nostdlib -nostartfiles -Wl,-e,DllMainCRTStartup -Wl,--disable-auto-import)
+    # no C runtime; -Wno-array-bounds: mingw reads the TEB at gs:0
+    target_compile_options(${NAME} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffreestanding -fno-builtin
+        -fno-stack-protector -mno-stack-arg-probe -Wno-array-bounds>)
+    target_link_options(${NAME} PRIVATE -nostdlib -nostartfiles -Wl,-e,DllMainCRTStartup
+        -Wl,--disable-auto-import)
 endfunction()
