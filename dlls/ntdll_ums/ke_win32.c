@@ -21,14 +21,16 @@
 #define FUTEX_WAKE_PRIVATE 129
 #define LINUX_EAGAIN       11
 
-NTSTATUS NTAPI RtlWaitOnAddress( const void *, const void *, SIZE_T, const LARGE_INTEGER * );
-void NTAPI RtlWakeAddressAll( const void * );
-void NTAPI RtlWakeAddressSingle( const void * );
 NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
 NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
 NTSTATUS NTAPI NtCreateEvent( HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, ULONG, BOOLEAN );
 NTSTATUS NTAPI NtAllocateVirtualMemory( HANDLE, void **, ULONG_PTR, SIZE_T *, ULONG, ULONG );
 
+/* ntdll's, looked up: Windows 7 has none of them. Written once, at start. */
+static NTSTATUS (NTAPI *wait_on_address)( const void *, const void *, SIZE_T,
+                                          const LARGE_INTEGER * );
+static void (NTAPI *wake_address_all)( const void * );
+static void (NTAPI *wake_address_single)( const void * );
 static int use_futex;
 
 /* ---- memory ---- */
@@ -75,7 +77,7 @@ static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t 
         inside = self->inside;
         self->inside = UINTPTR_MAX;
     }
-    RtlWaitOnAddress( (const void *)word, &value, sizeof(value), timeout ? &rel : NULL );
+    wait_on_address( (const void *)word, &value, sizeof(value), timeout ? &rel : NULL );
     if (self) self->inside = inside;
 }
 
@@ -90,8 +92,8 @@ void ke_wake( _Atomic uint32_t *word, int all )
     int count = all ? INT32_MAX : 1;
 
     if (use_futex) ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAKE_PRIVATE, count, 0 );
-    else if (all) RtlWakeAddressAll( (const void *)word );
-    else RtlWakeAddressSingle( (const void *)word );
+    else if (all) wake_address_all( (const void *)word );
+    else wake_address_single( (const void *)word );
 }
 
 /* A Linux system call is only tried where Wine says it runs on Linux; that it does what it
@@ -113,6 +115,16 @@ static int futex_works( void )
     result = (int64_t)ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAIT_PRIVATE, 0, 0 );
     return result == -LINUX_EAGAIN &&
            ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAKE_PRIVATE, 1, 0 ) == 0;
+}
+
+static int address_works( void )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+
+    wait_on_address = (void *)GetProcAddress( ntdll, "RtlWaitOnAddress" );
+    wake_address_all = (void *)GetProcAddress( ntdll, "RtlWakeAddressAll" );
+    wake_address_single = (void *)GetProcAddress( ntdll, "RtlWakeAddressSingle" );
+    return wait_on_address && wake_address_all && wake_address_single;
 }
 
 int64_t ke_clock( void )
@@ -196,7 +208,9 @@ int ke_init( const char **why )
     }
     ums_tls_offset = 0x1480 + slot * 8;         /* TEB.TlsSlots */
     use_futex = futex_works();
-    return 1;
+    if (use_futex || address_works()) return 1;
+    *why = "there is no way to sleep on a word: Windows before 8 has its own UMS";
+    return 0;
 }
 
 const char *ke_park_name( void )

@@ -1,0 +1,361 @@
+/*
+ * Nothing leaks: handles and committed private memory are flat over many rounds.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Each body runs for a warm-up of a tenth of its rounds first: heaps grow to their working size and
+ * thread pools fill then. After that, handles must come back to the same number and memory to
+ * within SLACK. Handles of ended threads may be closed a moment later, so the second sample is
+ * repeated for a bounded time. UMSTEST_ROUNDS (default 10000) and UMSTEST_LIVES (default 1000) set
+ * the lengths.
+ */
+#include "umslib.h"
+
+#define SLACK (192 * 1024)      /* bytes; 10,000 lost lists of 32 bytes would be 320,000 */
+
+struct usage
+{
+    DWORD     handles;
+    ULONGLONG bytes;
+};
+
+/* SYSTEM_HANDLE_INFORMATION_EX, class 64 */
+struct handle_entry
+{
+    void     *object;
+    ULONG_PTR process;
+    ULONG_PTR handle;
+    ULONG     access;
+    USHORT    trace, type;
+    ULONG     attributes, reserved;
+};
+
+struct handle_table
+{
+    ULONG_PTR           count, reserved;
+    struct handle_entry entries[1];
+};
+
+/* How many handles this process has, out of the system's table. 0 if it cannot be read. */
+static DWORD count_in_table( void )
+{
+    NTSTATUS (WINAPI *query)( ULONG, void *, ULONG, ULONG * );
+    struct handle_table *table;
+    ULONG size = 0x100000, needed;
+    ULONG_PTR i;
+    NTSTATUS status;
+    DWORD count = 0;
+
+    query = (NTSTATUS (WINAPI *)( ULONG, void *, ULONG, ULONG * ))(void *)GetProcAddress(
+        GetModuleHandleA( "ntdll.dll" ), "NtQuerySystemInformation" );
+    for (;;)
+    {
+        table = VirtualAlloc( NULL, size, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE );
+        if (!table) return 0;
+        status = query( 64, table, size, &needed );
+        if (status != STATUS_INFO_LENGTH_MISMATCH || size > 0x8000000) break;
+        VirtualFree( table, 0, MEM_RELEASE );
+        size *= 2;
+    }
+    for (i = 0; !status && i < table->count; i++)
+        count += table->entries[i].process == GetCurrentProcessId();
+    VirtualFree( table, 0, MEM_RELEASE );
+    return count;
+}
+
+static DWORD count_by_call( void )
+{
+    DWORD count = 0;
+
+    GetProcessHandleCount( GetCurrentProcess(), &count );
+    return count;
+}
+
+/* Some Wines answer GetProcessHandleCount with a constant. Take what sees ten new handles. */
+static DWORD (*count_handles)( void );
+
+static BOOL find_counter( void )
+{
+    static DWORD (*const counters[])( void ) = { count_by_call, count_in_table };
+    HANDLE handles[10];
+    DWORD before, after;
+    size_t i;
+    int k;
+
+    for (i = 0; i < ARRAYSIZE(counters); i++)
+    {
+        before = counters[i]();
+        for (k = 0; k < 10; k++) handles[k] = CreateEventA( NULL, FALSE, FALSE, NULL );
+        after = counters[i]();
+        for (k = 0; k < 10; k++) CloseHandle( handles[k] );
+        if (after == before + 10) count_handles = counters[i];
+        if (count_handles) return TRUE;
+    }
+    skip( "handles cannot be counted here\n" );
+    return FALSE;
+}
+
+static void sample( struct usage *usage )
+{
+    MEMORY_BASIC_INFORMATION info;
+    BYTE *address = NULL;
+
+    usage->handles = count_handles ? count_handles() : 0;
+    usage->bytes = 0;
+    while (VirtualQuery( address, &info, sizeof(info) ) == sizeof(info))
+    {
+        if (info.State == MEM_COMMIT && info.Type == MEM_PRIVATE) usage->bytes += info.RegionSize;
+        address = (BYTE *)info.BaseAddress + info.RegionSize;
+        if ((ULONG_PTR)address >= 0x7fffffff0000) break;
+    }
+}
+
+static void check_flat( const char *what, void (*body)( int rounds ), int rounds, ULONGLONG slack )
+{
+    struct usage before, after;
+    ULONGLONG start;
+
+    if (!count_handles) find_counter();
+    body( rounds / 10 + 1 );
+    sample( &before );
+    body( rounds );
+    start = GetTickCount64();
+    for (;;)
+    {
+        sample( &after );
+        if (after.handles <= before.handles && after.bytes <= before.bytes + slack) break;
+        if (GetTickCount64() - start > 3000) break;
+        Sleep( 50 );
+    }
+    ok( after.handles <= before.handles, "%s: %ld handles more after %d rounds\n", what,
+        (LONG)(after.handles - before.handles), rounds );
+    ok( after.bytes <= before.bytes + slack, "%s: %lld bytes more after %d rounds\n", what,
+        (LONGLONG)(after.bytes - before.bytes), rounds );
+}
+
+static LONG wrong;
+
+static void lists( int rounds )
+{
+    PUMS_COMPLETION_LIST list;
+
+    while (rounds--)
+        if (!pCreateUmsCompletionList( &list ) || !pDeleteUmsCompletionList( list )) wrong++;
+}
+
+static void contexts( int rounds )
+{
+    PUMS_CONTEXT context;
+
+    while (rounds--)
+        if (!pCreateUmsThreadContext( &context ) || !pDeleteUmsThreadContext( context )) wrong++;
+}
+
+static PUMS_COMPLETION_LIST shared_list;
+static PUMS_CONTEXT shared_context;
+
+static void events( int rounds )
+{
+    HANDLE event;
+
+    while (rounds--)
+        if (!pGetUmsCompletionListEvent( shared_list, &event ) || !CloseHandle( event )) wrong++;
+}
+
+static void failures( int rounds )
+{
+    UMS_SCHEDULER_STARTUP_INFO info = { 0, NULL, NULL, NULL };
+    UMS_SYSTEM_THREAD_INFORMATION system_info = { 0, { { 0, 0 } } };
+    PUMS_CONTEXT first;
+    HANDLE event;
+    void *value;
+
+    while (rounds--)
+    {
+        wrong += pDeleteUmsCompletionList( NULL ) != 0;
+        wrong += pDeleteUmsThreadContext( NULL ) != 0;
+        wrong += pDequeueUmsCompletionListItems( NULL, 0, &first ) != 0;
+        wrong += pGetNextUmsListItem( NULL ) != NULL;
+        wrong += pGetUmsCompletionListEvent( NULL, &event ) != 0;
+        wrong += pEnterUmsSchedulingMode( &info ) != 0;
+        wrong += pExecuteUmsThread( NULL ) != 0;
+        wrong += pExecuteUmsThread( shared_context ) != 0;
+        wrong += pGetCurrentUmsThread() != NULL;
+        wrong += pQueryUmsThreadInformation( shared_context, UmsThreadUserContext, &value, 1,
+                                             NULL ) != 0;
+        wrong += pSetUmsThreadInformation( shared_context, UmsThreadTeb, &value, 8 ) != 0;
+        wrong += pGetUmsSystemThreadInformation &&
+                 pGetUmsSystemThreadInformation( NULL, &system_info ) != 0;
+        wrong += !pDequeueUmsCompletionListItems( shared_list, 0, &first );
+    }
+}
+
+static DWORD WINAPI return_zero( void *arg )
+{
+    (void)arg;
+    return 0;
+}
+
+static void failed_creations( int rounds )
+{
+    LPPROC_THREAD_ATTRIBUTE_LIST attrs;
+    struct attr_buffer buffer;
+
+    while (rounds--)
+    {
+        if (!(attrs = attr_list_make( &buffer, shared_context, shared_list )))
+        {
+            wrong++;
+            continue;
+        }
+        buffer.ums.UmsVersion = 0;
+        if (pCreateRemoteThreadEx( GetCurrentProcess(), NULL, 0, return_zero, NULL, 0, attrs,
+                                   NULL ))
+            wrong++;
+        pDeleteProcThreadAttributeList( attrs );
+    }
+}
+
+/* leak tests: 10,000 rounds of calls that make no thread */
+START_TEST( leak_calls )
+{
+    int rounds = umstest_env( "UMSTEST_ROUNDS", 10000 );
+
+    pCreateUmsCompletionList( &shared_list );
+    pCreateUmsThreadContext( &shared_context );
+    check_flat( "create and delete a list", lists, rounds, SLACK );
+    check_flat( "create and delete a context", contexts, rounds, SLACK );
+    check_flat( "get the event and close it", events, rounds, SLACK );
+    check_flat( "failing calls", failures, rounds, SLACK );
+    check_flat( "failing creations", failed_creations, rounds, SLACK );
+    ok( !wrong, "%ld calls did not end as they should\n", wrong );
+    pDeleteUmsThreadContext( shared_context );
+    pDeleteUmsCompletionList( shared_list );
+}
+
+static void WINAPI leave_at_once( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param )
+{
+    (void)reason; (void)payload; (void)param;
+}
+
+static void enter_and_leave( int rounds )
+{
+    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, shared_list, leave_at_once, NULL };
+
+    while (rounds--) if (!pEnterUmsSchedulingMode( &info )) wrong++;
+}
+
+static DWORD WINAPI enter_thread( void *arg )
+{
+    (void)arg;
+    enter_and_leave( 1 );
+    return 0;
+}
+
+static void new_schedulers( int rounds )
+{
+    HANDLE thread;
+
+    while (rounds--)
+    {
+        thread = CreateThread( NULL, 0, enter_thread, NULL, 0, NULL );
+        if (!thread || WaitForSingleObject( thread, WAIT_BOUND )) wrong++;
+        CloseHandle( thread );
+    }
+}
+
+static void WINAPI exit_at_once( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param )
+{
+    (void)reason; (void)payload; (void)param;
+    ExitThread( 0 );
+}
+
+static DWORD WINAPI exit_thread( void *arg )
+{
+    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, shared_list, exit_at_once, NULL };
+
+    (void)arg;
+    pEnterUmsSchedulingMode( &info );
+    return 1;
+}
+
+static void exiting_schedulers( int rounds )
+{
+    HANDLE thread;
+
+    while (rounds--)
+    {
+        thread = CreateThread( NULL, 0, exit_thread, NULL, 0, NULL );
+        if (!thread || WaitForSingleObject( thread, WAIT_BOUND )) wrong++;
+        CloseHandle( thread );
+    }
+}
+
+/* leak tests: 1.4 the scheduler's context is deleted on leave */
+START_TEST( leak_schedulers )
+{
+    pCreateUmsCompletionList( &shared_list );
+    check_flat( "enter and leave", enter_and_leave, umstest_env( "UMSTEST_ROUNDS", 10000 ), SLACK );
+    check_flat( "threads that enter and leave", new_schedulers, 500, SLACK );
+    check_flat( "threads that exit in SchedulerProc", exiting_schedulers, 500, SLACK );
+    ok( !wrong, "%ld calls did not end as they should\n", wrong );
+    pDeleteUmsCompletionList( shared_list );
+}
+
+/* ---- worker lives ---- */
+
+static int life_yields;
+
+static void live( struct worker *worker )
+{
+    int i;
+
+    for (i = 0; i < life_yields; i++) worker->result[0] += pUmsThreadYield( NULL ) != 0;
+}
+
+/* Batches of workers that end before the next batch is made. */
+static void lives( int rounds )
+{
+    static struct sched sched;
+    static struct worker workers[25];
+    int i, count;
+
+    while (rounds > 0)
+    {
+        count = rounds < (int)ARRAYSIZE(workers) ? rounds : (int)ARRAYSIZE(workers);
+        rounds -= count;
+        memset( &sched, 0, sizeof(sched) );
+        memset( workers, 0, sizeof(workers) );
+        sched.list = shared_list;
+        sched_init( &sched );
+        for (i = 0; i < count; i++)
+            if (!worker_create( &workers[i], shared_list, live, NULL, 0 ))
+            {
+                wrong++;
+                break;
+            }
+        if (!(sched.expect = i)) return;
+        sched_run( &sched );
+        if (!sched.entered_ok || sched.bad || sched.failed || sched.timed_out) wrong++;
+        for (i = 0; i < sched.expect; i++)
+        {
+            if (!worker_wait( &workers[i], WAIT_BOUND ) || !workers[i].finished) wrong++;
+            if (!worker_delete( &workers[i] )) wrong++;
+        }
+        sched_free( &sched );
+        if (wrong) return;
+    }
+}
+
+/* leak tests: 1,000 worker lives */
+START_TEST( leak_workers )
+{
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 );
+
+    pCreateUmsCompletionList( &shared_list );
+    life_yields = 3;
+    check_flat( "worker lives", lives, rounds, 2 * SLACK );
+    ok( !wrong, "%ld lives did not end as they should\n", wrong );
+    pDeleteUmsCompletionList( shared_list );
+}

@@ -1,0 +1,636 @@
+/*
+ * The scheduler, the workers and the judge that the scenario tests share; see scenario_kit.h.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Nothing in SchedulerProc takes a lock: the inbox is a compare-and-swap stack that is always taken
+ * whole, the ready queue belongs to its scheduler alone. So a worker may be switched out holding
+ * any lock of the process.
+ */
+#include "scenario_kit.h"
+
+struct kit kit;
+static struct kit_sched kit_nowhere_object;
+struct kit_sched *const kit_nowhere = &kit_nowhere_object;
+
+/* The TEB, read anew each time. */
+void *kit_teb( void )
+{
+    void *teb;
+
+    __asm__ volatile( "movq %%gs:0x30, %0" : "=r" (teb) );
+    return teb;
+}
+
+/* The first instruction of every upcall: hand over the stack pointer as a fourth argument. */
+__asm__( ".text\n"
+         ".globl kit_scheduler_entry\n"
+         "kit_scheduler_entry:\n\t"
+         "movq %rsp, %r9\n\t"
+         "jmp kit_scheduler_main\n" );
+void NTAPI kit_scheduler_entry( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param );
+void NTAPI kit_scheduler_main( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param,
+                               ULONG_PTR rsp );
+
+BOOL kit_open( void )
+{
+    if (!need( CreateUmsCompletionList ) || !need( EnterUmsSchedulingMode ) ||
+        !need( CreateRemoteThreadEx ))
+        return FALSE;
+    kit.tls = TlsAlloc();
+    kit.done = CreateEventW( NULL, TRUE, FALSE, NULL );
+    kit.live = 1;
+    return TRUE;
+}
+
+PUMS_COMPLETION_LIST kit_new_list( void )
+{
+    PUMS_COMPLETION_LIST list = NULL;
+    BOOL ret = pCreateUmsCompletionList( &list );
+
+    ok( ret && list, "CreateUmsCompletionList gave %d, error %lu\n", ret, GetLastError() );
+    return list;
+}
+
+struct kit_sched *kit_add_sched( PUMS_COMPLETION_LIST list )
+{
+    struct kit_sched *sched = &kit.scheds[kit.sched_count];
+    BOOL ret;
+
+    sched->index = kit.sched_count++;
+    sched->list = list ? list : kit_new_list();
+    ret = pGetUmsCompletionListEvent( sched->list, &sched->events[0] );
+    ok( ret, "GetUmsCompletionListEvent failed, error %lu\n", GetLastError() );
+    sched->events[1] = CreateEventW( NULL, FALSE, FALSE, NULL );
+    sched->events[2] = kit.done;
+    return sched;
+}
+
+static DWORD WINAPI kit_sched_thread( void *arg )
+{
+    struct kit_sched *sched = arg;
+    UMS_SCHEDULER_STARTUP_INFO info;
+
+    info.UmsVersion = UMS_VERSION;
+    info.CompletionList = sched->list;
+    info.SchedulerProc = kit_scheduler_entry;
+    info.SchedulerParam = sched;
+    TlsSetValue( kit.tls, sched );
+    sched->id = GetCurrentThreadId();
+    sched->teb = kit_teb();
+    SetLastError( 0xdeadbeef );
+    sched->enter_ret = pEnterUmsSchedulingMode( &info );
+    sched->enter_error = GetLastError();
+    sched->after = pGetCurrentUmsThread();
+    InterlockedExchange( &sched->left, 1 );
+    return 100 + sched->index;
+}
+
+void kit_start( void )
+{
+    int i;
+
+    for (i = 0; i < kit.sched_count; i++)
+    {
+        struct kit_sched *sched = &kit.scheds[i];
+
+        if (sched->thread) continue;
+        sched->thread = CreateThread( NULL, 0, kit_sched_thread, sched, 0, NULL );
+        ok( sched->thread != NULL, "no scheduler thread, error %lu\n", GetLastError() );
+    }
+}
+
+/* --- workers --- */
+
+static DWORD WINAPI kit_worker_thread( void *arg )
+{
+    struct kit_worker *worker = arg;
+    DWORD ret = worker->body( worker );
+
+    InterlockedExchange( &worker->ended, 1 );
+    return ret;
+}
+
+BOOL kit_create_thread( PUMS_COMPLETION_LIST list, LPTHREAD_START_ROUTINE start, void *arg,
+                        void *user,
+                        SIZE_T stack, DWORD flags, PUMS_CONTEXT *context, HANDLE *thread,
+                        DWORD *id )
+{
+    UMS_CREATE_THREAD_ATTRIBUTES attributes;
+    DECLSPEC_ALIGN(8) BYTE buffer[256];
+    LPPROC_THREAD_ATTRIBUTE_LIST list_of_attributes = (void *)buffer;
+    SIZE_T size = sizeof(buffer);
+    HANDLE handle = NULL;
+
+    if (!pCreateUmsThreadContext( context )) return FALSE;
+    if (!pSetUmsThreadInformation( *context, UmsThreadUserContext, &user,
+                                   sizeof(user) )) goto delete_context;
+    attributes.UmsVersion = UMS_VERSION;
+    attributes.UmsContext = *context;
+    attributes.UmsCompletionList = list;
+    if (!pInitializeProcThreadAttributeList( list_of_attributes, 1, 0, &size )) goto delete_context;
+    if (pUpdateProcThreadAttribute( list_of_attributes, 0, PROC_THREAD_ATTRIBUTE_UMS_THREAD,
+                                    &attributes,
+                                    sizeof(attributes), NULL, NULL ))
+        handle = pCreateRemoteThreadEx( GetCurrentProcess(), NULL, stack, start, arg, flags,
+                                        list_of_attributes, id );
+    pDeleteProcThreadAttributeList( list_of_attributes );
+    if (!handle) goto delete_context;
+    *thread = handle;
+    return TRUE;
+
+delete_context:
+    InterlockedExchange( &kit.create_error, GetLastError() );
+    pDeleteUmsThreadContext( *context );
+    *context = NULL;
+    return FALSE;
+}
+
+struct kit_worker *kit_add_worker( PUMS_COMPLETION_LIST list, DWORD (*body)( struct kit_worker * ),
+                                   void *arg )
+{
+    LONG index = InterlockedIncrement( &kit.worker_count ) - 1;
+    struct kit_worker *worker;
+    PUMS_CONTEXT context;
+    HANDLE thread;
+
+    if (index >= KIT_WORKERS) return NULL;
+    worker = &kit.workers[index];
+    worker->index = index;
+    worker->body = body;
+    worker->arg = arg;
+    InterlockedIncrement( &kit.live );
+    if (!kit_create_thread( list, kit_worker_thread, worker, worker, 0x10000,
+                            STACK_SIZE_PARAM_IS_A_RESERVATION,
+                            &context, &thread, &worker->id ))
+    {
+        InterlockedIncrement( &kit.create_failed );
+        InterlockedDecrement( &kit.live );
+        return NULL;
+    }
+    /* the worker may have run to its end by now, on another scheduler: nothing of it is touched
+       here but its own context pointer, which kit_deliver sets too */
+    InterlockedExchangePointer( (void *volatile *)&worker->thread, thread );
+    return worker;
+}
+
+BOOL kit_yield( struct kit_worker *worker, PVOID param )
+{
+    BOOL ret = pUmsThreadYield( param );
+
+    InterlockedIncrement( ret ? &worker->yields_made : &worker->yields_failed );
+    return ret;
+}
+
+BOOL kit_migrate( struct kit_worker *worker, struct kit_sched *sched )
+{
+    worker->goal = sched;
+    return kit_yield( worker, worker );
+}
+
+BOOL kit_park( struct kit_worker *worker )
+{
+    return kit_migrate( worker, kit_nowhere );
+}
+
+BOOL kit_yield_until( struct kit_worker *worker, volatile LONG *value, LONG wanted )
+{
+    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+
+    while (*value != wanted)
+    {
+        if (!kit_yield( worker, NULL )) return FALSE;
+        if (GetTickCount64() > limit) return FALSE;
+    }
+    return TRUE;
+}
+
+BOOL kit_wait_value( volatile LONG *value, LONG wanted )
+{
+    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+
+    while (*value != wanted)
+    {
+        if (GetTickCount64() > limit) return FALSE;
+        Sleep( 1 );
+    }
+    return TRUE;
+}
+
+/* --- ready queues --- */
+
+static void kit_push( struct kit_sched *sched, struct kit_worker *worker )
+{
+    worker->next = NULL;
+    if (sched->first) sched->last->next = worker;
+    else sched->first = worker;
+    sched->last = worker;
+}
+
+static void kit_inbox_push( struct kit_sched *sched, struct kit_worker *worker )
+{
+    struct kit_worker *old;
+
+    do
+    {
+        old = sched->inbox;
+        worker->next = old;
+    }
+    while (InterlockedCompareExchangePointer( (void *volatile *)&sched->inbox, worker,
+                                              old ) != old);
+    SetEvent( sched->events[1] );
+}
+
+static void kit_inbox_take( struct kit_sched *sched )
+{
+    struct kit_worker *worker = InterlockedExchangePointer( (void *volatile *)&sched->inbox, NULL );
+    struct kit_worker *reversed = NULL, *next;
+
+    for (; worker; worker = next)
+    {
+        next = worker->next;
+        worker->next = reversed;
+        reversed = worker;
+    }
+    for (worker = reversed; worker; worker = next)
+    {
+        next = worker->next;
+        kit_push( sched, worker );
+    }
+}
+
+struct kit_worker *kit_pop( struct kit_sched *sched )
+{
+    struct kit_worker *worker;
+
+    kit_inbox_take( sched );
+    if ((worker = sched->first)) sched->first = worker->next;
+    return worker;
+}
+
+void kit_ready( struct kit_worker *worker, struct kit_sched *sched )
+{
+    InterlockedExchange( &worker->parked, 0 );
+    kit_inbox_push( sched, worker );
+}
+
+struct kit_worker *kit_worker_of( PUMS_CONTEXT context )
+{
+    struct kit_worker *worker = NULL;
+    ULONG length = 0;
+
+    if (!pQueryUmsThreadInformation( context, UmsThreadUserContext, &worker, sizeof(worker),
+                                     &length )) return NULL;
+    if (length != sizeof(worker)) return NULL;
+    if (worker < kit.workers || worker >= kit.workers + KIT_WORKERS) return NULL;
+    return worker;
+}
+
+/* --- deliveries --- */
+
+static BOOLEAN kit_flag( PUMS_CONTEXT context, UMS_THREAD_INFO_CLASS info_class )
+{
+    BOOLEAN flag = 0xcc;
+    ULONG length = 0;
+
+    if (!pQueryUmsThreadInformation( context, info_class, &flag, sizeof(flag), &length )) return 0;
+    return flag;
+}
+
+static void kit_terminated( struct kit_worker *worker )
+{
+    PUMS_CONTEXT context = worker->context;
+
+    worker->terminated++;
+    if (kit.close_early)
+    {
+        HANDLE thread;
+
+        /* the creator may be between CreateRemoteThreadEx and storing the handle */
+        while (!(thread = InterlockedExchangePointer( (void *volatile *)&worker->thread,
+                                                      NULL ))) SwitchToThread();
+        CloseHandle( thread );
+    }
+    worker->context = NULL;
+    worker->deleted = pDeleteUmsThreadContext( context );
+    if (!InterlockedDecrement( &kit.live )) SetEvent( kit.done );
+}
+
+/* One context came from a list: note it, and delete it or make it ready. */
+static void kit_deliver( struct kit_sched *sched, PUMS_COMPLETION_LIST list, PUMS_CONTEXT context,
+                         BOOL own )
+{
+    struct kit_worker *worker = kit_worker_of( context );
+
+    if (!worker)
+    {
+        sched->strangers++;
+        return;
+    }
+    worker->context = context;
+    worker->list = list;
+    InterlockedIncrement( &worker->queued );
+    if (sched->on_item && sched->on_item( sched, worker )) return;
+    if (kit_flag( context, UmsThreadIsTerminated )) kit_terminated( worker );
+    else if (own) kit_push( sched, worker );
+    else kit_inbox_push( sched, worker );
+}
+
+void kit_sweep( struct kit_sched *sched )
+{
+    PUMS_CONTEXT item = (void *)(ULONG_PTR)0xdeadbeef, next;
+
+    if (!pDequeueUmsCompletionListItems( sched->list, 0, &item ))
+    {
+        sched->failed_dequeues++;
+        return;
+    }
+    for (; item; item = next)
+    {
+        next = pGetNextUmsListItem( item );     /* first: it may be linked again at once (B15) */
+        kit_deliver( sched, sched->list, item, TRUE );
+    }
+}
+
+int kit_hand_over( PUMS_COMPLETION_LIST list, struct kit_sched *sched, DWORD timeout )
+{
+    PUMS_CONTEXT item = NULL, next;
+    int count = 0;
+
+    if (!pDequeueUmsCompletionListItems( list, timeout, &item )) return 0;
+    for (; item; item = next)
+    {
+        next = pGetNextUmsListItem( item );
+        kit_deliver( sched, list, item, FALSE );
+        count++;
+    }
+    return count;
+}
+
+/* --- the scheduler --- */
+
+/* Returns only when it failed; the worker then is dealt with. */
+void kit_execute( struct kit_sched *sched, struct kit_worker *worker )
+{
+    PUMS_CONTEXT context = worker->context;
+    DWORD error;
+
+    worker->last = sched;
+    InterlockedIncrement( &worker->executes );
+    sched->current = worker;
+    do
+    {
+        SetLastError( 0 );
+        pExecuteUmsThread( context );
+        error = GetLastError();
+        if (!error) sched->no_error++;
+        if (error == ERROR_RETRY)
+        {
+            sched->retries++;
+            SwitchToThread();
+        }
+    }
+    while (error == ERROR_RETRY);
+    sched->current = NULL;
+    InterlockedDecrement( &worker->executes );
+    sched->execute_error = error;
+    if (kit_flag( context, UmsThreadIsTerminated )) kit_terminated( worker );
+    else if (kit_flag( context, UmsThreadIsSuspended ))
+    {
+        InterlockedIncrement( &worker->suspended );
+        worker->next = sched->polled;
+        sched->polled = worker;
+    }
+    else
+    {
+        sched->bad_error = error;
+        if (++sched->bad_executes < 1000) kit_push( sched, worker );
+    }
+}
+
+static void kit_poll( struct kit_sched *sched )
+{
+    struct kit_worker *worker = sched->polled, *next;
+
+    sched->polled = NULL;
+    for (; worker; worker = next)
+    {
+        next = worker->next;
+        if (kit_flag( worker->context, UmsThreadIsSuspended ))
+        {
+            worker->next = sched->polled;
+            sched->polled = worker;
+        }
+        else kit_push( sched, worker );
+    }
+}
+
+static void kit_loop( struct kit_sched *sched )
+{
+    struct kit_worker *worker;
+
+    for (;;)
+    {
+        if (sched->leave) return;
+        kit_sweep( sched );
+        kit_poll( sched );
+        if ((worker = kit_pop( sched )))
+        {
+            kit_execute( sched, worker );
+            continue;
+        }
+        switch (WaitForMultipleObjects( 3, sched->events, FALSE, sched->polled ? 1 : KIT_LIMIT ))
+        {
+        case WAIT_OBJECT_0:
+        case WAIT_OBJECT_0 + 1:
+            break;
+        case WAIT_TIMEOUT:
+            if (sched->polled) break;
+            sched->timeouts++;
+            return;
+        default:
+            return;
+        }
+    }
+}
+
+static void kit_note_upcall( struct kit_sched *sched, LONG reason, ULONG_PTR payload, PVOID param,
+                             ULONG_PTR rsp )
+{
+    PUMS_CONTEXT self = pGetCurrentUmsThread();
+
+    if (!sched->upcalls) sched->own = self;
+    if (!self || self != sched->own || kit_teb() != sched->teb || GetCurrentThreadId() != sched->id)
+        sched->bad_identity++;
+    if (sched->upcalls < KIT_LOG)
+    {
+        struct kit_upcall *entry = &sched->log[sched->upcalls];
+
+        entry->reason = reason;
+        entry->payload = payload;
+        entry->param = param;
+        entry->rsp = rsp;
+        entry->thread_id = GetCurrentThreadId();
+        entry->self = self;
+        entry->worker = sched->current;
+    }
+    if (rsp != sched->log[0].rsp || (rsp & 15) != 8) sched->bad_stacks++;
+    sched->upcalls++;
+}
+
+void NTAPI kit_scheduler_main( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param,
+                               ULONG_PTR rsp )
+{
+    struct kit_sched *sched = TlsGetValue( kit.tls );
+    struct kit_worker *worker = sched->current, *yielded = NULL;
+
+    kit_note_upcall( sched, reason, payload, param, rsp );
+    sched->current = NULL;
+    switch (reason)
+    {
+    case UmsSchedulerStartup:
+        sched->startups++;
+        InterlockedExchange( &sched->entered, 1 );
+        break;
+    case UmsSchedulerThreadBlocked:
+        sched->blocked++;
+        if (payload > 1 || param) sched->bad_payloads++;
+        if (!worker) sched->bad_yields++;
+        else
+        {
+            worker->payload = payload;
+            InterlockedIncrement( &worker->blocks );
+        }
+        break;
+    case UmsSchedulerThreadYield:
+        sched->yielded++;
+        yielded = kit_worker_of( (PUMS_CONTEXT)payload );
+        if (!yielded || yielded != worker) sched->bad_yields++;
+        if (yielded) InterlockedIncrement( &yielded->yields );
+        break;
+    default:
+        sched->bad_payloads++;
+    }
+
+    if (sched->on_upcall && sched->on_upcall( sched, reason, payload, param )) return;
+    if (yielded)
+    {
+        struct kit_sched *goal = yielded->goal;
+
+        yielded->goal = NULL;
+        if (goal == kit_nowhere) InterlockedExchange( &yielded->parked, 1 );
+        else if (goal && goal != sched) kit_inbox_push( goal, yielded );
+        else kit_push( sched, yielded );
+    }
+    kit_loop( sched );
+}
+
+/* --- the judge --- */
+
+BOOL kit_finish( void )
+{
+    ULONGLONG limit = GetTickCount64() + 2 * KIT_LIMIT;
+    int i;
+
+    if (!InterlockedDecrement( &kit.live )) SetEvent( kit.done );
+    kit.drained = WaitForSingleObject( kit.done, KIT_LIMIT ) == WAIT_OBJECT_0;
+    ok( kit.drained, "%ld workers did not end in %u ms\n", kit.live, KIT_LIMIT );
+    SetEvent( kit.done );
+    for (i = 0; i < kit.sched_count; i++)
+    {
+        struct kit_sched *sched = &kit.scheds[i];
+        ULONGLONG now = GetTickCount64();
+        DWORD ret;
+
+        if (!sched->thread) continue;
+        ret = WaitForSingleObject( sched->thread, now < limit ? (DWORD)(limit - now) : 0 );
+        ok( !ret, "scheduler %d did not leave in %u ms\n", i, 2 * KIT_LIMIT );
+        if (ret) kit.drained = FALSE;
+    }
+    return kit.drained;
+}
+
+static void kit_check_sched( struct kit_sched *sched )
+{
+    int i = sched->index;
+
+    ok( sched->startups == 1, "B5: scheduler %d: %ld Startup upcalls\n", i, sched->startups );
+    ok( sched->log[0].reason == UmsSchedulerStartup && sched->log[0].param == sched &&
+        !sched->log[0].payload,
+        "B5: scheduler %d: first upcall is not (Startup, 0, SchedulerParam)\n", i );
+    ok( !sched->bad_payloads, "D4: scheduler %d: %ld Blocked upcalls with odd arguments\n", i,
+        sched->bad_payloads );
+    ok( !sched->bad_yields, "B3: scheduler %d: %ld upcalls for the wrong worker\n", i,
+        sched->bad_yields );
+    ok( !sched->bad_stacks, "B6: scheduler %d: %ld upcalls off the stack base\n", i,
+        sched->bad_stacks );
+    ok( !sched->bad_identity, "B22, B23: scheduler %d: %ld upcalls as somebody else\n", i,
+        sched->bad_identity );
+    ok( !sched->bad_executes, "D2: scheduler %d: %ld executes failed, last error %lu\n", i,
+        sched->bad_executes,
+        sched->bad_error );
+    ok( !sched->no_error, "D3: scheduler %d: %ld executes failed without an error\n", i,
+        sched->no_error );
+    ok( !sched->failed_dequeues, "B14: scheduler %d: %ld polls failed\n", i,
+        sched->failed_dequeues );
+    ok( !sched->strangers, "B2: scheduler %d: %ld unknown contexts\n", i, sched->strangers );
+    ok( !sched->timeouts, "B16: scheduler %d waited %u ms for nothing\n", i, KIT_LIMIT );
+    if (sched->stays) return;
+    ok( sched->left &&
+        sched->enter_ret, "B20, D14: scheduler %d: left %ld, returned %d, error %lu\n", i,
+        sched->left, sched->enter_ret, sched->enter_error );
+    ok( !sched->after, "B22: scheduler %d: still has a context after it left\n", i );
+}
+
+static void kit_check_worker( struct kit_worker *worker )
+{
+    LONG expected = worker->queued - worker->terminated + worker->yields;
+    int i = worker->index;
+    DWORD ret;
+
+    ok( worker->ended, "worker %d did not end its body\n", i );
+    ok( worker->terminated == 1, "B18: worker %d was delivered terminated %ld times\n", i,
+        worker->terminated );
+    ok( worker->deleted, "B18, D8: worker %d: the context could not be deleted\n", i );
+    ok( worker->yields == worker->yields_made && !worker->yields_failed,
+        "B28: worker %d: %ld yields made, %ld failed, %ld upcalls\n", i, worker->yields_made,
+        worker->yields_failed, worker->yields );
+    ok( worker->executes == expected,
+        "B9: worker %d: executed %ld times, delivered %ld, yielded %ld\n", i,
+        worker->executes, worker->queued, worker->yields );
+    ok( worker->blocks == worker->queued - 1,
+        "B9, B11, B13: worker %d: %ld Blocked upcalls, %ld deliveries\n", i,
+        worker->blocks, worker->queued );
+    if (!worker->thread) return;
+    ret = WaitForSingleObject( worker->thread, KIT_LIMIT );
+    ok( !ret, "B18: thread %d was not signalled in %u ms\n", i, KIT_LIMIT );
+    CloseHandle( worker->thread );
+}
+
+void kit_check( void )
+{
+    LONG i;
+    BOOL ret;
+
+    ok( !kit.create_failed, "%ld workers were not created, error %lu\n", kit.create_failed,
+        (DWORD)kit.create_error );
+    for (i = 0; i < kit.sched_count; i++) kit_check_sched( &kit.scheds[i] );
+    for (i = 0; i < kit.worker_count && i < KIT_WORKERS; i++) kit_check_worker( &kit.workers[i] );
+    if (!kit.drained) return;                       /* somebody is still in there */
+    for (i = 0; i < kit.sched_count; i++)
+    {
+        struct kit_sched *sched = &kit.scheds[i];
+        LONG j;
+
+        CloseHandle( sched->thread );
+        CloseHandle( sched->events[0] );
+        CloseHandle( sched->events[1] );
+        for (j = 0; j < i; j++) if (kit.scheds[j].list == sched->list) break;
+        if (j < i) continue;
+        ret = pDeleteUmsCompletionList( sched->list );
+        ok( ret, "DeleteUmsCompletionList failed, error %lu\n", GetLastError() );
+    }
+    CloseHandle( kit.done );
+    TlsFree( kit.tls );
+}

@@ -1,0 +1,223 @@
+/*
+ * Scenarios: workers that somebody suspends.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows: B7, B8, B10, B19, B28, D1; section 5, "suspended".
+ */
+#include "scenario_kit.h"
+
+static int query_flag( struct kit_worker *worker, UMS_THREAD_INFO_CLASS info_class )
+{
+    BOOLEAN flag = 0xcc;
+
+    if (!pQueryUmsThreadInformation( worker->context, info_class, &flag, sizeof(flag),
+                                     NULL )) return -1;
+    return flag;
+}
+
+/* SuspendThread may return before the target has noticed; the flag tells when it has. */
+static BOOL wait_suspended( struct kit_worker *worker, int wanted )
+{
+    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+
+    while (query_flag( worker, UmsThreadIsSuspended ) != wanted)
+    {
+        if (GetTickCount64() > limit) return FALSE;
+        Sleep( 1 );
+    }
+    return TRUE;
+}
+
+/* --- while it is yielded --- */
+
+static volatile LONG parked_steps;
+
+static DWORD parked_body( struct kit_worker *worker )
+{
+    parked_steps = 1;
+    kit_park( worker );
+    parked_steps = 2;
+    return 0;
+}
+
+/* A yielded worker that is suspended cannot be executed; the failure is final, it never comes to a
+   list by itself, and the scheduler that polls it can execute it after ResumeThread. */
+START_TEST( scenario_suspend_yielded )
+{
+    struct kit_sched *sched;
+    struct kit_worker *worker;
+    LONG queued;
+    DWORD ret;
+
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, parked_body, NULL );
+    kit_start();
+    ok( worker && kit_wait_value( &worker->parked, 1 ), "no Yield upcall\n" );
+    queued = worker->queued;
+    ok( query_flag( worker, UmsThreadIsSuspended ) == 0, "suspended before anybody did it\n" );
+    ok( query_flag( worker, UmsThreadIsTerminated ) == 0, "B19: a yielded worker is terminated\n" );
+
+    ret = SuspendThread( worker->thread );
+    ok( ret == 0, "SuspendThread gave %lu, error %lu\n", ret, GetLastError() );
+    ok( wait_suspended( worker, 1 ), "B8: IsSuspended stays FALSE\n" );
+    ok( query_flag( worker, UmsThreadIsTerminated ) == 0,
+        "B19: a suspended worker is terminated\n" );
+    kit_ready( worker, sched );
+    ok( kit_wait_value( &worker->suspended, 1 ),
+        "B7: Execute of a suspended worker did not fail for that\n" );
+    ok( sched->execute_error == ERROR_INVALID_PARAMETER, "D1: its error is %lu\n",
+        sched->execute_error );
+    ok( parked_steps == 1, "B7: a suspended worker ran\n" );
+
+    ret = ResumeThread( worker->thread );
+    ok( ret == 1, "ResumeThread gave %lu\n", ret );
+    kit_finish();
+    ok( parked_steps == 2, "B8: the worker did not go on after it was resumed\n" );
+    ok( worker->queued == queued + 1,
+        "B8: delivered %ld times after the yield, not once at its end\n",
+        worker->queued - queued );
+    kit_check();
+}
+
+/* --- while it is on its way through a list --- */
+
+static HANDLE blocked_event;
+static volatile LONG blocked_steps;
+
+static DWORD blocked_body( struct kit_worker *worker )
+{
+    (void)worker;
+    blocked_steps = 1;
+    WaitForSingleObject( blocked_event, KIT_LIMIT );
+    blocked_steps = 2;
+    return 0;
+}
+
+/* Suspended in a wait, the wait ends, then resumed: whatever the list and Execute say meanwhile,
+   the worker goes on once and not before. */
+START_TEST( scenario_suspend_blocked )
+{
+    struct kit_sched *sched;
+    struct kit_worker *worker;
+    DWORD ret;
+
+    if (!kit_open()) return;
+    blocked_event = CreateEventW( NULL, TRUE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, blocked_body, NULL );
+    kit_start();
+    ok( kit_wait_value( &blocked_steps, 1 ), "the worker did not start\n" );
+    ok( worker && kit_wait_value( &worker->blocks, 1 ), "B11: no Blocked upcall\n" );
+    ok( query_flag( worker, UmsThreadIsTerminated ) == 0, "B19: a blocked worker is terminated\n" );
+    ret = SuspendThread( worker->thread );
+    ok( ret == 0, "SuspendThread gave %lu, error %lu\n", ret, GetLastError() );
+    SetEvent( blocked_event );
+    Sleep( 20 );                        /* give a wrong one the chance to run */
+    ok( blocked_steps == 1, "B7: a suspended worker went on\n" );
+    ret = ResumeThread( worker->thread );
+    ok( ret == 1, "ResumeThread gave %lu\n", ret );
+    kit_finish();
+    ok( blocked_steps == 2, "B8: the worker did not go on after it was resumed\n" );
+    kit_check();
+    CloseHandle( blocked_event );
+}
+
+/* --- while it runs --- */
+
+static volatile LONG spin_counter, spin_stop;
+
+static DWORD spin_body( struct kit_worker *worker )
+{
+    (void)worker;
+    while (!spin_stop) spin_counter++;
+    return 0;
+}
+
+static DWORD patient_body( struct kit_worker *worker )
+{
+    (void)worker;
+    return 0;
+}
+
+/* Taken off its scheduler: Blocked with payload 0, the scheduler can run another; queued when it is
+   resumed. */
+START_TEST( scenario_suspend_running )
+{
+    struct kit_sched *sched;
+    struct kit_worker *spinner, *patient;
+    LONG counter;
+    DWORD ret;
+
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    spinner = kit_add_worker( sched->list, spin_body, NULL );
+    kit_start();
+    while (spinner && !spin_counter && !sched->timeouts) Sleep( 1 );
+    ok( spinner && spinner->executes >= 1, "the worker did not start\n" );
+    ret = SuspendThread( spinner->thread );
+    ok( ret == 0, "SuspendThread gave %lu, error %lu\n", ret, GetLastError() );
+    ok( wait_suspended( spinner, 1 ), "B8: IsSuspended stays FALSE\n" );
+    patient = kit_add_worker( sched->list, patient_body, NULL );
+    ok( patient &&
+        kit_wait_value( &patient->terminated, 1 ), "B10: the scheduler did not get control\n" );
+    ok( spinner->payload == 0, "B10: payload %lu for a suspension\n", (DWORD)spinner->payload );
+    counter = spin_counter;
+    Sleep( 20 );
+    ok( spin_counter == counter, "a suspended worker ran\n" );
+    ret = ResumeThread( spinner->thread );
+    ok( ret == 1, "ResumeThread gave %lu\n", ret );
+    ok( spinner->queued == 1 || spinner->queued == 2, "B9: delivered %ld times\n",
+        spinner->queued );
+    spin_stop = 1;
+    kit_finish();
+    ok( spinner->queued == 3, "B9: delivered %ld times, not new, resumed, terminated\n",
+        spinner->queued );
+    kit_check();
+}
+
+/* --- at any time: B28 --- */
+
+#define STORM_YIELDS 2000
+
+static volatile LONG storm_done;
+
+static DWORD storm_body( struct kit_worker *worker )
+{
+    int i;
+
+    for (i = 0; i < STORM_YIELDS; i++) if (!kit_yield( worker, worker )) break;
+    storm_done = 1;
+    return i;
+}
+
+/* One yield, one upcall, wherever the suspension falls; kit_check does the sums. */
+START_TEST( scenario_suspend_storm )
+{
+    struct kit_sched *sched;
+    struct kit_worker *worker;
+    int i, failed = 0;
+
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, storm_body, NULL );
+    kit_start();
+    for (i = 0; worker && i < 100 && !storm_done; i++)
+    {
+        if (SuspendThread( worker->thread ) == ~0u)
+        {
+            if (!storm_done) failed++;  /* else it has ended: nothing to suspend */
+            break;
+        }
+        if (i & 1) SwitchToThread();
+        if (ResumeThread( worker->thread ) == ~0u) failed++;
+        if (i % 4 == 3) Sleep( 1 );
+    }
+    kit_finish();
+    ok( !failed, "%d calls to suspend or resume failed\n", failed );
+    ok( sched->yielded == STORM_YIELDS, "B28: %ld Yield upcalls of %d\n", sched->yielded,
+        STORM_YIELDS );
+    kit_check();
+}

@@ -1,0 +1,425 @@
+/*
+ * Conformance suite for User-Mode Scheduling: command line, and the parent that holds the verdict.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * UMS code hangs and crashes by nature. So each test is this exe once more, counting into a named
+ * section; what counts is what the parent finds there afterwards, and the clock. The parent itself
+ * never loads the shim.
+ */
+#include <stdlib.h>
+#include <stdarg.h>
+#include "private.h"
+
+#define X( group, name, seconds ) void test_##name( void );
+#include "tests.list.h"
+#undef X
+
+static const struct test tests[] =
+{
+#define X( group, name, seconds ) { #group, #name, test_##name, seconds },
+#include "tests.list.h"
+#undef X
+};
+
+enum verdict
+{
+    PASSED,
+    SKIPPED,
+    FAILED_CHECKS,
+    FAILED_TODO,
+    FAILED_CRASH,
+    FAILED_EARLY,
+    FAILED_TIMEOUT,
+    FAILED_EMPTY,
+    FAILED_MISUSE,
+    FAILED_EXIT,
+    FAILED_START
+};
+
+static const char *const verdict_text[] = { "PASS",
+                                            "SKIP",
+                                            "FAIL (checks)",
+                                            "FAIL (a todo passes)",
+                                            "FAIL (crash)",
+                                            "FAIL (ended early)",
+                                            "FAIL (time over)",
+                                            "FAIL (nothing checked)",
+                                            "FAIL (check on a UMS thread)",
+                                            "FAIL (bad exit)",
+                                            "FAIL (cannot start)" };
+
+/* ---- deliberately bad tests: does the harness notice? Hidden from --all and --list ---- */
+
+static void bad_crash( void )
+{
+    ok( 1, "fine so far\n" );
+    *(volatile int *)(ULONG_PTR)umstest_env( "UMSTEST_NOT_SET", 0 ) = 1;
+}
+
+static void bad_exit( void )
+{
+    ok( 1, "fine so far\n" );
+    ExitProcess( 0 );
+}
+
+static void bad_hang( void )
+{
+    ok( 1, "fine so far\n" );
+    Sleep( INFINITE );
+}
+
+static void bad_empty( void )
+{
+}
+
+static void bad_todo( void )
+{
+    todo_shim( 1 ) ok( 1, "a gap that is none\n" );
+}
+
+static void bad_check( void )
+{
+    ok( 0, "a failed check, wanted\n" );
+}
+
+static void WINAPI misusing_upcall( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload,
+                                    PVOID param )
+{
+    (void)reason; (void)payload; (void)param;
+    ok( 1, "on a scheduler thread\n" );
+}
+
+static void bad_misuse( void )
+{
+    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, NULL, misusing_upcall, NULL };
+
+    ok( 1, "fine so far\n" );
+    if (!need( EnterUmsSchedulingMode ) || !need( CreateUmsCompletionList )) return;
+    pCreateUmsCompletionList( &info.CompletionList );
+    pEnterUmsSchedulingMode( &info );
+}
+
+static void good_skip( void )
+{
+    skip( "wanted\n" );
+}
+
+static const struct
+{
+    struct test  test;
+    enum verdict expected;
+} self_tests[] =
+{
+    { { "selftest", "bad_crash",  bad_crash,  20 }, FAILED_CRASH },
+    { { "selftest", "bad_exit",   bad_exit,   20 }, FAILED_EARLY },
+    { { "selftest", "bad_hang",   bad_hang,    2 }, FAILED_TIMEOUT },
+    { { "selftest", "bad_empty",  bad_empty,  20 }, FAILED_EMPTY },
+    { { "selftest", "bad_todo",   bad_todo,   20 }, FAILED_TODO },
+    { { "selftest", "bad_check",  bad_check,  20 }, FAILED_CHECKS },
+    { { "selftest", "bad_misuse", bad_misuse, 20 }, FAILED_MISUSE },
+    { { "selftest", "good_skip",  good_skip,  20 }, SKIPPED },
+};
+
+static const char *const impl_names[] = { "auto", "system", "shim", "bound" };
+
+static enum impl impl_wanted = BUILD_IMPL;
+static char via[MAX_PATH + 32];         /* launcher for the children, or empty */
+static struct
+{
+    LONG tests, verdicts[FAILED_START + 1];
+    LONG passed, failed, confirmed, refuted, todo, todo_fixed, skipped;
+} total;
+static BOOL host_printed;
+
+static void say( const char *fmt, ... ) UMSTEST_PRINTF( 1, 2 );
+static void say( const char *fmt, ... )
+{
+    char text[1024];
+    va_list args;
+    DWORD written;
+    int length;
+
+    va_start( args, fmt );
+    length = vsnprintf( text, sizeof(text), fmt, args );
+    va_end( args );
+    if (length > (int)sizeof(text) - 1) length = sizeof(text) - 1;
+    WriteFile( GetStdHandle( STD_OUTPUT_HANDLE ), text, length, &written, NULL );
+}
+
+static const struct test *find_test( const char *name )
+{
+    size_t i;
+
+    for (i = 0; i < ARRAYSIZE(tests); i++) if (!strcmp( tests[i].name, name )) return &tests[i];
+    for (i = 0; i < ARRAYSIZE(self_tests); i++)
+        if (!strcmp( self_tests[i].test.name, name )) return &self_tests[i].test;
+    return NULL;
+}
+
+/* ---- child ---- */
+
+static LONG WINAPI crash_filter( EXCEPTION_POINTERS *pointers )
+{
+    shared->crash = pointers->ExceptionRecord->ExceptionCode;
+    TerminateProcess( GetCurrentProcess(), pointers->ExceptionRecord->ExceptionCode );
+    return EXCEPTION_EXECUTE_HANDLER;
+}
+
+static int child_main( const char *section, const char *name, BOOL print_host )
+{
+    const struct test *test = find_test( name );
+    HANDLE mapping;
+
+    SetErrorMode( SEM_NOGPFAULTERRORBOX | SEM_FAILCRITICALERRORS );
+    SetUnhandledExceptionFilter( crash_filter );
+    if (!(mapping = OpenFileMappingA( FILE_MAP_WRITE, FALSE, section ))) return 2;
+    if (!(shared = MapViewOfFile( mapping, FILE_MAP_WRITE, 0, 0, sizeof(*shared) )) || !test)
+        return 2;
+    shared->pid = GetCurrentProcessId();
+
+    if (!pointers_init( impl_wanted )) shared->no_impl = 1;
+    if (print_host) pointers_print_host();
+    shared->shim = umstest_is_shim();
+    if (!shared->no_impl || !strcmp( test->group, "selftest" )) test->func();
+    shared->done = 1;
+    ExitProcess( 0 );
+}
+
+/* ---- parent ---- */
+
+static enum verdict judge( const struct shared *s, DWORD exit_code )
+{
+    LONG checks = s->passed + s->failed + s->confirmed + s->refuted + s->todo + s->todo_fixed;
+
+    if (s->crash) return FAILED_CRASH;
+    if (!s->done) return FAILED_EARLY;
+    if (s->misused) return FAILED_MISUSE;
+    if (s->failed || (s->refuted && s->shim)) return FAILED_CHECKS;
+    if (s->todo_fixed) return FAILED_TODO;
+    if (exit_code) return FAILED_EXIT;
+    if (!checks) return s->skipped ? SKIPPED : FAILED_EMPTY;
+    return PASSED;
+}
+
+static void kill_child( HANDLE process, DWORD pid )
+{
+    HANDLE child;
+
+    /* with a launcher in between the test is not our child */
+    if (pid && (child = OpenProcess( PROCESS_TERMINATE | SYNCHRONIZE, FALSE, pid )))
+    {
+        TerminateProcess( child, 258 );
+        WaitForSingleObject( child, 2000 );
+        CloseHandle( child );
+    }
+    TerminateProcess( process, 258 );
+    WaitForSingleObject( process, 2000 );
+}
+
+/* Nothing to test is a skip where somebody looks around, and an error where the shim was asked
+ * for. */
+static BOOL impl_required( void )
+{
+    return impl_wanted == IMPL_SHIM || via[0] || umstest_env( "UMSTEST_REQUIRE", 0 );
+}
+
+static enum verdict run_test( const struct test *test )
+{
+    char exe[MAX_PATH], command[3 * MAX_PATH], section[64], error_text[64] = "";
+    static int serial;
+    PROCESS_INFORMATION pi;
+    STARTUPINFOA si;
+    struct shared *s;
+    HANDLE mapping;
+    enum verdict verdict;
+    DWORD exit_code = 0, wait, limit;
+
+    snprintf( section, sizeof(section), "umstest-%lu-%d", GetCurrentProcessId(), ++serial );
+    mapping =
+        CreateFileMappingA( INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, sizeof(*s), section );
+    if (!mapping || !(s = MapViewOfFile( mapping, FILE_MAP_WRITE, 0, 0, sizeof(*s) )))
+    {
+        say( "# no section, error %lu\n", GetLastError() );
+        return FAILED_START;
+    }
+    memset( (void *)s, 0, sizeof(*s) );
+    GetModuleFileNameA( NULL, exe, sizeof(exe) );
+    snprintf( command, sizeof(command), "%s%s%s\"%s\" --child=%s --impl=%s%s %s",
+              via[0] ? "\"" : "", via, via[0] ? "\" " : "", exe, section, impl_names[impl_wanted],
+              host_printed ? "" : " --host", test->name );
+    host_printed = TRUE;
+
+    memset( &si, 0, sizeof(si) );
+    si.cb = sizeof(si);
+    si.dwFlags = STARTF_USESTDHANDLES;
+    si.hStdInput = GetStdHandle( STD_INPUT_HANDLE );
+    si.hStdOutput = GetStdHandle( STD_OUTPUT_HANDLE );
+    si.hStdError = GetStdHandle( STD_ERROR_HANDLE );
+    if (!CreateProcessA( NULL, command, NULL, NULL, TRUE, 0, NULL, NULL, &si, &pi ))
+    {
+        say( "# CreateProcess error %lu: %s\n", GetLastError(), command );
+        verdict = FAILED_START;
+    }
+    else
+    {
+        limit = test->seconds * umstest_env( "UMSTEST_TIME_FACTOR", 1 );
+        wait = WaitForSingleObject( pi.hProcess, limit * 1000 );
+        if (wait != WAIT_OBJECT_0)
+        {
+            kill_child( pi.hProcess, s->pid );
+            snprintf( error_text, sizeof(error_text), ", limit %lu s", limit );
+            verdict = FAILED_TIMEOUT;
+        }
+        else
+        {
+            GetExitCodeProcess( pi.hProcess, &exit_code );
+            verdict = judge( s, exit_code );
+            if (verdict == FAILED_EMPTY && s->no_impl)
+                verdict = impl_required() ? FAILED_START : SKIPPED;
+            if (verdict == FAILED_CRASH)
+                snprintf( error_text, sizeof(error_text), ", exception %08lx", s->crash );
+            else if (exit_code)
+                snprintf( error_text, sizeof(error_text), ", exit code %08lx", exit_code );
+        }
+        CloseHandle( pi.hThread );
+        CloseHandle( pi.hProcess );
+    }
+    say( "%s %s: %ld checks, %ld failed, %ld unverified, %ld refuted, %ld todo, %ld skipped%s%s\n",
+         verdict_text[verdict], test->name, s->passed + s->failed, s->failed,
+         s->confirmed + s->refuted, s->refuted, s->todo, s->skipped, error_text,
+         s->no_impl ? ", no implementation" : "" );
+
+    total.tests++;
+    total.verdicts[verdict]++;
+    total.passed += s->passed;
+    total.failed += s->failed;
+    total.confirmed += s->confirmed;
+    total.refuted += s->refuted;
+    total.todo += s->todo;
+    total.todo_fixed += s->todo_fixed;
+    total.skipped += s->skipped;
+    UnmapViewOfFile( (void *)s );
+    CloseHandle( mapping );
+    return verdict;
+}
+
+/* The bad tests must end badly, each for its own reason. */
+static int run_self_tests( void )
+{
+    int i, wrong = 0;
+    enum verdict verdict;
+
+    for (i = 0; i < (int)ARRAYSIZE(self_tests); i++)
+    {
+        verdict = run_test( &self_tests[i].test );
+        if (verdict == self_tests[i].expected) continue;
+        say( "%s: expected %s\n", self_tests[i].test.name, verdict_text[self_tests[i].expected] );
+        wrong++;
+    }
+    say( "# self tests: %d of %d as wanted\n", i - wrong, i );
+    return wrong != 0;
+}
+
+/* A name is a group, a test, or one of the hidden tests. */
+static int run_name( const char *name, int repeat )
+{
+    const struct test *hidden;
+    int found = 0, round;
+    size_t i;
+
+    for (i = 0; i < ARRAYSIZE(tests); i++)
+    {
+        if (strcmp( name, "--all" ) && strcmp( tests[i].group, name ) &&
+            strcmp( tests[i].name, name ))
+            continue;
+        for (round = 0; round < repeat; round++) run_test( &tests[i] );
+        found = 1;
+    }
+    if (!found && (hidden = find_test( name )))
+    {
+        for (round = 0; round < repeat; round++) run_test( hidden );
+        found = 1;
+    }
+    if (!found) say( "no test or group \"%s\"\n", name );
+    return found;
+}
+
+static int report( void )
+{
+    LONG failed = total.tests - total.verdicts[PASSED] - total.verdicts[SKIPPED];
+
+    say( "# tests %ld: %ld passed, %ld failed, %ld skipped; checks %ld (%ld failed), "
+         "unverified %ld (%ld refuted), todo %ld (%ld pass), skips %ld\n",
+         total.tests, total.verdicts[PASSED], failed, total.verdicts[SKIPPED],
+         total.passed + total.failed, total.failed, total.confirmed + total.refuted, total.refuted,
+         total.todo + total.todo_fixed, total.todo_fixed, total.skipped );
+    if (failed || !total.tests) return 1;
+    return total.verdicts[PASSED] ? 0 : 77;
+}
+
+/* Under the launcher the children need it as well. */
+static void find_launcher( void )
+{
+#ifdef UMSTEST_BOUND
+    char *slash;
+
+    if (via[0] || !GetModuleHandleA( "kernel32_ums.dll" )) return;
+    GetModuleFileNameA( NULL, via, MAX_PATH );
+    if (!(slash = strrchr( via, '\\' ))) return;
+    strcpy( slash + 1, "umsrun.exe" );
+    if (GetFileAttributesA( via ) == INVALID_FILE_ATTRIBUTES) via[0] = 0;
+#endif
+}
+
+static int usage( void )
+{
+    say( "usage: umstest [--impl=system|shim|auto] [--repeat=N] TEST... | GROUP... | --all\n"
+         "       umstest --list | --selftest\n"
+         "environment: UMSTEST_TIME_FACTOR=n (longer time limits),\n"
+         "             UMSTEST_ROUNDS, UMSTEST_LIVES (leak tests)\n" );
+    return 1;
+}
+
+int main( int argc, char **argv )
+{
+    const char *section = NULL;
+    BOOL print_host = FALSE, known = TRUE;
+    int i, repeat = 1, names = 0;
+    size_t k;
+
+    for (i = 1; i < argc; i++)
+    {
+        if (!strncmp( argv[i], "--impl=", 7 ))
+        {
+            for (k = 0; k < ARRAYSIZE(impl_names); k++)
+                if (!strcmp( argv[i] + 7, impl_names[k] )) break;
+            if (k == ARRAYSIZE(impl_names)) return usage();
+            if (BUILD_IMPL != IMPL_BOUND) impl_wanted = (enum impl)k;
+        }
+        else if (!strncmp( argv[i], "--child=", 8 )) section = argv[i] + 8;
+        else if (!strncmp( argv[i], "--repeat=", 9 )) repeat = atoi( argv[i] + 9 );
+        else if (!strncmp( argv[i], "--via=", 6 )) snprintf( via, sizeof(via), "%s", argv[i] + 6 );
+        else if (!strcmp( argv[i], "--host" )) print_host = TRUE;
+        else if (!strcmp( argv[i], "--list" ))
+        {
+            for (k = 0; k < ARRAYSIZE(tests); k++) say( "%s %s\n", tests[k].group, tests[k].name );
+            return 0;
+        }
+        else if (!strcmp( argv[i], "--selftest" ) || !strcmp( argv[i], "--all" )) names++;
+        else if (argv[i][0] == '-') return usage();
+        else names++;
+    }
+    if (section) return child_main( section, argv[argc - 1], print_host );
+    if (!names) return usage();
+
+    find_launcher();
+    for (i = 1; i < argc; i++)
+    {
+        if (!strcmp( argv[i], "--selftest" )) return run_self_tests();
+        if (argv[i][0] != '-' || !strcmp( argv[i], "--all" )) known &= run_name( argv[i], repeat );
+    }
+    i = report();
+    return known ? i : 1;
+}
