@@ -165,13 +165,21 @@ static int run( const WCHAR *name, const WCHAR *path, WCHAR *command_line, const
     PROCESS_INFORMATION info;
     const char *error;
     DWORD code = EXIT_FAILED;
+    BOOL started;
     HANDLE job;
+    int tries;
 
     GetStartupInfoW( &startup );
     startup.lpReserved = NULL;              /* but the C runtime's list of files goes through */
-    if (!CreateProcessW( path, command_line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL,
-                         &startup, &info ))
-        return fail_with_error( name, GetLastError() );
+    /* About one start in 10,000 ends with ERROR_INTERNAL_ERROR on Wine 8.0, with no shim anywhere:
+     * the process dies before its image is mapped. Nothing of it has run, so try again. */
+    for (tries = 0, started = FALSE; !started && tries < 3; tries++)
+    {
+        started = CreateProcessW( path, command_line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL,
+                                  NULL, &startup, &info );
+        if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
+    }
+    if (!started) return fail_with_error( name, GetLastError() );
 
     job = tie_to_us( info.hProcess );
     if ((error = inject_process( info.hProcess, dir, INJECT_REQUIRED )))
