@@ -114,6 +114,15 @@ BOOL worker_delete( struct worker *worker )
     return ret;
 }
 
+ULONGLONG clock_ms( void )
+{
+    LARGE_INTEGER now, frequency;
+
+    QueryPerformanceCounter( &now );
+    QueryPerformanceFrequency( &frequency );
+    return (ULONGLONG)((double)now.QuadPart * 1000 / (double)frequency.QuadPart);
+}
+
 BOOL worker_wait( struct worker *worker, DWORD ms )
 {
     return WaitForSingleObject( worker->thread, ms ) == WAIT_OBJECT_0;

@@ -69,6 +69,9 @@ BOOL worker_delete( struct worker *worker );
 /* Wait (bounded) until the OS thread has ended; TRUE if it has. */
 BOOL worker_wait( struct worker *worker, DWORD ms );
 
+/* Milliseconds by the performance counter: GetTickCount lags behind on a busy Wine. */
+ULONGLONG clock_ms( void );
+
 /* One-byte and pointer queries; -1 or NULL on failure. Any thread. */
 int   context_is_terminated( PUMS_CONTEXT context );
 int   context_is_suspended( PUMS_CONTEXT context );

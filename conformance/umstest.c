@@ -422,6 +422,10 @@ int main( int argc, char **argv )
     if (section) return child_main( section, argv[argc - 1], print_host );
     if (!names) return usage();
 
+    /* Upcalls are counted exactly, so a call that is quick must not be taken for a slow one because
+       the machine is busy. Only the shim reads this; UMS_GRACE_US=2000 is its own default. */
+    if (!GetEnvironmentVariableA( "UMS_GRACE_US", NULL, 0 ))
+        SetEnvironmentVariableA( "UMS_GRACE_US", "20000" );
     find_launcher();
     for (i = 1; i < argc; i++)
     {

@@ -167,6 +167,46 @@ static void suspension_is_counted( void **state )
     ums_context_delete( context );
 }
 
+/* ---- who sees that a worker is not suspended can execute it ---- */
+
+static struct ums_context *toggled;
+static _Atomic int round_asked, round_done, refusals;
+
+static void *poller( void *arg )
+{
+    int round;
+
+    (void)arg;
+    for (round = 1; round <= 20000; round++)
+    {
+        while (atomic_load( &round_asked ) != round) ;
+        while (atomic_load( &toggled->flags ) & CONTEXT_SUSPENDED) ;
+        if (atomic_load( &toggled->word ) & WORD_SUSPENDED) atomic_fetch_add( &refusals, 1 );
+        atomic_store( &round_done, round );
+    }
+    return NULL;
+}
+
+static void a_worker_seen_resumed_can_be_executed( void **state )
+{
+    pthread_t thread;
+    int round;
+
+    (void)state;
+    toggled = create();
+    pthread_create( &thread, NULL, poller, NULL );
+    for (round = 1; round <= 20000; round++)
+    {
+        ums_context_suspended( toggled, 1 );
+        atomic_store( &round_asked, round );
+        ums_context_suspended( toggled, 0 );
+        while (atomic_load( &round_done ) != round) sched_yield();
+    }
+    pthread_join( thread, NULL );
+    assert_int_equal( atomic_load( &refusals ), 0 );
+    ums_context_delete( toggled );
+}
+
 static void short_memory_is_an_error( void **state )
 {
     struct ums_pool pool = { 0 };
@@ -242,6 +282,7 @@ int main( void )
         cmocka_unit_test( the_sequence_number_survives_reuse ),
         cmocka_unit_test( the_home_thread_keeps_the_slot ),
         cmocka_unit_test( suspension_is_counted ),
+        cmocka_unit_test( a_worker_seen_resumed_can_be_executed ),
         cmocka_unit_test( short_memory_is_an_error ),
         cmocka_unit_test( no_slot_is_given_out_twice ),
     };

@@ -65,7 +65,7 @@ static BOOL argument_upcall( struct kit_sched *sched, LONG reason, ULONG_PTR pay
     if (reason != UmsSchedulerThreadYield || arguments == ARGUMENTS) return FALSE;
     argument_payload[arguments] = payload;
     argument_seen[arguments] = param;
-    if (arguments == ARGUMENTS - 1) argument_read = *(ULONG_PTR *)param;
+    if (arguments == ARGUMENTS - 1 && param) argument_read = *(ULONG_PTR *)param;
     arguments++;
     return FALSE;
 }

@@ -349,13 +349,13 @@ static HANDLE never;
 static enum sched_action wait_in_upcall( struct sched *sched, UMS_SCHEDULER_REASON reason,
                                          ULONG_PTR payload, void *param )
 {
-    ULONGLONG start = GetTickCount64();
+    ULONGLONG start = clock_ms();
 
     (void)sched; (void)payload; (void)param;
     if (reason == UmsSchedulerThreadBlocked) return SCHED_DEFAULT;
     own_wait += WaitForSingleObject( never, 20 ) == WAIT_TIMEOUT;
     Sleep( 20 );
-    own_sleep += GetTickCount64() - start + 17 >= 40;
+    own_sleep += clock_ms() - start + 1 >= 40;
     SwitchToThread();
     Sleep( 0 );
     return SCHED_DEFAULT;

@@ -157,14 +157,15 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
 
 /* Called before a thread is suspended and before it is resumed: while the bit is set nobody can
    execute the worker. An Execute in the moment between this and the resume waits for the resume;
-   one that comes after it never fails. */
+   one that comes after it never fails. The flag that Query shows is set before and cleared after
+   the bit: who sees that a worker is not suspended can execute it. */
 void ums_context_suspended( struct ums_context *context, int suspended )
 {
     if (suspended)
     {
         if (atomic_fetch_add( &context->suspend_count, 1 )) return;
-        atomic_fetch_or( &context->word, WORD_SUSPENDED );
         atomic_fetch_or( &context->flags, CONTEXT_SUSPENDED );
+        atomic_fetch_or( &context->word, WORD_SUSPENDED );
     }
     else
     {
@@ -173,7 +174,7 @@ void ums_context_suspended( struct ums_context *context, int suspended )
         do if (!count) return;                  /* suspended before it was ours */
         while (!atomic_compare_exchange_weak( &context->suspend_count, &count, count - 1 ));
         if (count != 1) return;
-        atomic_fetch_and( &context->flags, ~(uint32_t)CONTEXT_SUSPENDED );
         atomic_fetch_and( &context->word, ~WORD_SUSPENDED );
+        atomic_fetch_and( &context->flags, ~(uint32_t)CONTEXT_SUSPENDED );
     }
 }

@@ -31,7 +31,7 @@ enum                                            /* UMS_SCHEDULER_REASON [sdk] */
    itself. */
 #define IDLE_TICKS 16
 
-int64_t ums_grace = 5000;                       /* 500 us; UMS_GRACE_US */
+int64_t ums_grace = 20000;                      /* 2 ms; UMS_GRACE_US */
 
 static struct ums_pool scheduler_pool;
 
