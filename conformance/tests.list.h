@@ -228,6 +228,7 @@ X( scenario_suspend, scenario_suspend_yielded, 30 )
 X( scenario_suspend, scenario_suspend_blocked, 30 )
 X( scenario_suspend, scenario_suspend_running, 30 )
 X( scenario_suspend, scenario_suspend_storm, 30 )
+X( scenario_suspend, scenario_suspend_context, 30 )
 
 X( scenario_upcall, scenario_upcall_startup, 30 )
 X( scenario_upcall, scenario_upcall_arguments, 30 )

@@ -221,3 +221,60 @@ START_TEST( scenario_suspend_storm )
         STORM_YIELDS );
     kit_check();
 }
+
+/* --- somebody reads its registers meanwhile: 1.5, "temporarily locked by the system" --- */
+
+#define CONTEXT_READS 100
+
+static volatile LONG read_done;
+static NT_TIB *volatile read_tib;
+static HANDLE read_event;
+
+static DWORD read_body( struct kit_worker *worker )
+{
+    int i;
+
+    read_tib = kit_teb();
+    for (i = 0; !read_done; i++)
+    {
+        kit_yield( worker, worker );
+        if (i % 100 == 99) WaitForSingleObject( read_event, 1 );
+    }
+    return i;
+}
+
+/* As a debugger does it: suspend, GetThreadContext, resume, whatever the worker is doing. */
+START_TEST( scenario_suspend_context )
+{
+    struct kit_sched *sched;
+    struct kit_worker *worker;
+    int i, failed = 0, elsewhere = 0;
+    CONTEXT context;
+
+    if (!kit_open()) return;
+    read_event = CreateEventW( NULL, FALSE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, read_body, NULL );
+    if (!worker) return;
+    kit_start();
+    while (!read_tib && !sched->timeouts) Sleep( 1 );
+    for (i = 0; read_tib && i < CONTEXT_READS; i++)
+    {
+        if (SuspendThread( worker->thread ) == ~0u) failed++;
+        memset( &context, 0, sizeof(context) );
+        context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+        if (!GetThreadContext( worker->thread, &context )) failed++;
+        if (context.Rsp < (ULONG_PTR)read_tib->StackLimit ||
+            context.Rsp >= (ULONG_PTR)read_tib->StackBase) elsewhere++;
+        if (ResumeThread( worker->thread ) == ~0u) failed++;
+        if (i % 4 == 3) Sleep( 1 );
+    }
+    read_done = 1;
+    kit_finish();
+    ok( !failed, "%d calls failed\n", failed );
+    unverified ok( !elsewhere, "the stack pointer was not on the worker's stack %d times\n",
+                   elsewhere );
+    ok( sched->yielded > 0, "B28: no yields\n" );
+    kit_check();
+    CloseHandle( read_event );
+}

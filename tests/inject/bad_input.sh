@@ -50,4 +50,13 @@ refused arm64.exe 'Arm64'
 refused itanium.exe 'another processor'
 refused folder.exe 'folder'
 refused library.dll 'DLL'
+
+# a setting that means nothing: one line that names it, and the program does not run without UMS
+UMS_HOOK=nonsense "$run" "$umsrun" "$program" > out 2> err
+got=$?
+if [ $got != 2 ] || [ -s out ] || [ "$(wc -l < err)" != 1 ] || ! grep -q UMS_HOOK err; then
+    echo "UMS_HOOK=nonsense: status $got, expected 2 and one line:"
+    cat out err
+    failed=1
+fi
 exit $failed
