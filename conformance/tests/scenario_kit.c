@@ -169,8 +169,8 @@ struct kit_worker *kit_add_worker( PUMS_COMPLETION_LIST list, DWORD (*body)( str
         InterlockedDecrement( &kit.live );
         return NULL;
     }
-    /* the worker may have run to its end by now, on another scheduler: nothing of it is touched
-       here but its own context pointer, which kit_deliver sets too */
+    /* it may have run to its end by now: only the handle is stored, which kit_terminated waits for
+       if it has to close it */
     InterlockedExchangePointer( (void *volatile *)&worker->thread, thread );
     return worker;
 }
