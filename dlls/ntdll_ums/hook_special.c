@@ -10,19 +10,11 @@
 #include <winternl.h>
 #include "ums_core.h"
 #include "hook.h"
+#include "ke_win32.h"
 #include "umsnt.h"
 #include "private/ums_private.h"
 
 void (*ums_child_hook)( HANDLE process );
-
-struct thread_basic_info
-{
-    NTSTATUS status;
-    void *teb;
-    HANDLE pid, tid;
-    ULONG_PTR affinity;
-    LONG priority, base_priority;
-};
 
 static NTSTATUS native( struct ums_call *call )
 {

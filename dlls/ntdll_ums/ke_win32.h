@@ -7,7 +7,19 @@
 #ifndef UMS_KE_WIN32_H
 #define UMS_KE_WIN32_H
 
+#include <windows.h>
 #include <stdint.h>
+#include "umsnt.h"
+
+/* ThreadBasicInformation of NtQueryInformationThread, which mingw-w64 leaves out [sdk] */
+struct thread_basic_info
+{
+    NTSTATUS  status;
+    void     *teb;                              /* NULL until the thread has run, on Wine */
+    HANDLE    pid, tid;
+    ULONG_PTR affinity;
+    LONG      priority, base_priority;
+};
 
 int ke_init( const char **why );                /* 0: the host does not fit, *why says why */
 const char *ke_park_name( void );

@@ -209,16 +209,17 @@ ums_status ums_execute( void *handle )
     uint64_t word;
 
     if (!handle) return STATUS_INVALID_PARAMETER;
-    if (!self || self->kind != CONTEXT_SCHEDULER ||
-        !self->scheduler->proc)
+    if (!self || self->kind != CONTEXT_SCHEDULER || !self->scheduler->proc)
         return STATUS_NOT_SUPPORTED;
     if (!w || w->kind != CONTEXT_WORKER) return STATUS_INVALID_PARAMETER;
     s = self->scheduler;
 
     word = atomic_load( &w->word );
-    do if (word_state( word ) != WORKER_READY ||
-           (word & WORD_SUSPENDED))
-           return execute_error( word );
+    do
+    {
+        if (word_state( word ) != WORKER_READY || (word & WORD_SUSPENDED))
+            return execute_error( word );
+    }
     while (!atomic_compare_exchange_weak( &w->word, &word,
                                           (word & ~(WORD_STATE | WORD_STOPPED)) | WORKER_RUNNING ));
 
@@ -287,8 +288,7 @@ ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void)
     struct ums_context *context;
     ums_status status;
 
-    if (version != UMS_CONTEXT_VERSION || !ums_list_check( list ) ||
-        !proc)
+    if (version != UMS_CONTEXT_VERSION || !ums_list_check( list ) || !proc)
         return STATUS_INVALID_PARAMETER;
     if (ke_current()) return STATUS_NOT_SUPPORTED;
     if ((status = ums_context_create( &context ))) return status;

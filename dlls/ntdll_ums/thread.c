@@ -12,18 +12,10 @@
 #include <windows.h>
 #include <winternl.h>
 #include "ums_core.h"
+#include "ke_win32.h"
 #include "thread.h"
 
 #define STACK_KEPT 0x4000                       /* below the stack pointer when a worker starts */
-
-struct thread_basic_info
-{
-    NTSTATUS status;
-    void *teb;
-    HANDLE pid, tid;
-    ULONG_PTR affinity;
-    LONG priority, base_priority;
-};
 
 /* Wine clears 960 KB of each new stack. A process may have thousands of parked workers: give the
    pages back. */
