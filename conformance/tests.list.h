@@ -118,6 +118,7 @@ X( native, native_execute_status, 20 )
 
 X( thread_info, threadinfo_query, 20 )
 X( thread_info, threadinfo_query_bad, 20 )
+X( thread_info, threadinfo_query_length, 20 )
 X( thread_info, threadinfo_attach, 20 )
 X( thread_info, threadinfo_set_bad, 20 )
 

@@ -178,6 +178,35 @@ static void a_wait_times_out_and_takes_what_is_there( void **state )
     drop( a );
 }
 
+static struct ums_list *late_list;
+static struct ums_context *late;
+static int clock_reads;
+
+/* The first reading sets the end of the wait; at the second, behind the look at the list, the time
+   is over and a context comes. */
+static int64_t come_late( int64_t now )
+{
+    if (++clock_reads != 2) return now;
+    ums_list_push( late_list, late );
+    return now + 100000000;
+}
+
+static void who_gives_up_looks_a_last_time( void **state )
+{
+    struct ums_context *first;
+    int64_t second = 10000000;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &late_list ), STATUS_SUCCESS );
+    late = queued_context();
+    fake_on_clock = come_late;
+    assert_int_equal( ums_list_wait( late_list, &second, &first ), STATUS_SUCCESS );
+    fake_on_clock = NULL;
+    assert_ptr_equal( first, late );
+    ums_list_delete( late_list );
+    drop( late );
+}
+
 /* ---- several waiters, several pushers: every context is taken once,
     no waiter sleeps for ever ---- */
 
@@ -266,6 +295,7 @@ int main( void )
         cmocka_unit_test( handles_are_checked ),
         cmocka_unit_test( failures_leave_nothing_behind ),
         cmocka_unit_test( a_wait_times_out_and_takes_what_is_there ),
+        cmocka_unit_test( who_gives_up_looks_a_last_time ),
         cmocka_unit_test( nothing_is_lost_between_pushers_and_waiters ),
     };
 

@@ -20,6 +20,7 @@ _Atomic int fake_errors, fake_events_open, fake_wakes;
 _Atomic uint32_t fake_resumed;
 int fake_commit_fails, fake_event_fails;
 _Thread_local void (*fake_on_event_set)( void *event );
+_Thread_local int64_t (*fake_on_clock)( int64_t now );
 _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
 
 static _Thread_local struct ums_context *current;
@@ -64,9 +65,11 @@ void ke_wake( _Atomic uint32_t *word, int all )
 int64_t ke_clock( void )
 {
     struct timespec now;
+    int64_t time;
 
     clock_gettime( CLOCK_MONOTONIC, &now );
-    return (int64_t)now.tv_sec * 10000000 + now.tv_nsec / 100;
+    time = (int64_t)now.tv_sec * 10000000 + now.tv_nsec / 100;
+    return fake_on_clock ? fake_on_clock( time ) : time;
 }
 
 /* Events are never freed, so that the use of a closed one can be counted. */

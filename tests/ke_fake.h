@@ -26,6 +26,7 @@ extern _Atomic uint32_t fake_resumed;           /* the last thread that was resu
 extern int fake_commit_fails;                   /* ke_commit refuses */
 extern int fake_event_fails;                    /* ke_event_create refuses */
 extern _Thread_local void (*fake_on_event_set)( void *event );      /* called before it is set */
+extern _Thread_local int64_t (*fake_on_clock)( int64_t now );       /* may change the time */
 extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
 
 /* Start the core once per process. */

@@ -370,10 +370,21 @@ int kit_hand_over( PUMS_COMPLETION_LIST list, struct kit_sched *sched, DWORD tim
 
 /* --- the scheduler --- */
 
+/* A refusal that is neither for a suspension nor for the end: the worker may have been resumed
+   between the two calls, as B7 expects it. Then the next Execute succeeds; so it is forgiven once. */
+static BOOL kit_resumed_meanwhile( PUMS_CONTEXT context, DWORD error, int *refusals )
+{
+    if (error != ERROR_INVALID_PARAMETER || kit_flag( context, UmsThreadIsTerminated ) ||
+        kit_flag( context, UmsThreadIsSuspended ))
+        return FALSE;
+    return !(*refusals)++;
+}
+
 /* Returns only when it failed; the worker then is dealt with. */
 void kit_execute( struct kit_sched *sched, struct kit_worker *worker )
 {
     PUMS_CONTEXT context = worker->context;
+    int refusals = 0;
     DWORD error;
 
     worker->last = sched;
@@ -391,7 +402,7 @@ void kit_execute( struct kit_sched *sched, struct kit_worker *worker )
             SwitchToThread();
         }
     }
-    while (error == ERROR_RETRY);
+    while (error == ERROR_RETRY || kit_resumed_meanwhile( context, error, &refusals ));
     sched->current = NULL;
     InterlockedDecrement( &worker->executes );
     sched->execute_error = error;

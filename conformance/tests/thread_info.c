@@ -89,6 +89,27 @@ START_TEST( threadinfo_query_bad )
     ok( status == STATUS_SUCCESS, "4.2 ThreadBasicInformation: %08lx\n", (ULONG)status );
 }
 
+/* 4.2 the returned length is a ULONG: at the end of a page nothing behind it is touched [guess] */
+START_TEST( threadinfo_query_length )
+{
+    THREAD_UMS_INFORMATION info;
+    BYTE *pages = VirtualAlloc( NULL, 0x2000, MEM_RESERVE, PAGE_NOACCESS );
+    ULONG *length;
+    NTSTATUS status;
+
+    if (!ok( VirtualAlloc( pages, 0x1000, MEM_COMMIT, PAGE_READWRITE ) != NULL, "no memory\n" ))
+        return;
+    length = (ULONG *)(pages + 0x1000 - sizeof(*length));
+    *length = POISON;
+    memset( &info, 0, sizeof(info) );
+    info.Command = UmsInformationCommandQuery;
+    status = pNtQueryInformationThread( GetCurrentThread(), UMS_CLASS, &info, sizeof(info),
+                                        length );
+    unverified ok( status == STATUS_SUCCESS && *length == sizeof(info), "4.2 %08lx, length %lu\n",
+                   (ULONG)status, *length );
+    VirtualFree( pages, 0, MEM_RELEASE );
+}
+
 static DWORD WINAPI attach_thread( void *arg )
 {
     struct native_answer *query_answer = arg;

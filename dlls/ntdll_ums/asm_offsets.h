@@ -21,7 +21,7 @@
 #define CALL_SP            0x30
 #define CALL_SIZE          0x38
 
-#define CALL_STACK_ARGS    16                   /* stack arguments handed on; no call has more */
+#define CALL_STACK_ARGS    16                   /* stack arguments handed on; 17 in all is most */
 
 #define HOOK_WORKERS       0x01                 /* ums_call_class: workers' calls go to C */
 #define HOOK_ALL           0x02                 /* every thread's */

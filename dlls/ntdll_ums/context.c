@@ -158,7 +158,9 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
 /* Called before a thread is suspended and before it is resumed: while the bit is set nobody can
    execute the worker. An Execute in the moment between this and the resume waits for the resume;
    one that comes after it never fails. The flag that Query shows is set before and cleared after
-   the bit: who sees that a worker is not suspended can execute it. */
+   the bit: who sees that a worker is not suspended can execute it. A resume that falls together
+   with another thread's suspend can leave the bit clear: an Execute then waits for the next resume.
+   That race is issue 4's. */
 void ums_context_suspended( struct ums_context *context, int suspended )
 {
     if (suspended)

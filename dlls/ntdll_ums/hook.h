@@ -105,6 +105,7 @@ uint64_t ums_call_dispatcher( uint64_t nr, const uint64_t *args );
 uint64_t ums_call_stub( void *stub, const uint64_t *args );
 /* Store, or load, through a pointer that may be bad: 0 if it faults. */
 int ums_try_store( void *to, uint64_t value );
+int ums_try_store32( void *to, uint32_t value );
 int ums_try_load( const void *from, uint64_t *value );
 
 #endif /* UMS_HOOK_H */

@@ -110,14 +110,10 @@ static NTSTATUS suspend_still( struct ums_call *call, struct ums_context *target
     return status;
 }
 
-/* The previous suspend count, where the caller wants it. */
-static uint64_t store_count( uint64_t where, ULONG count )
+/* A ULONG where the caller wants it: a previous suspend count, a length. */
+static uint64_t store_ulong( uint64_t where, ULONG count )
 {
-    uint64_t old;
-
-    if (!where) return STATUS_SUCCESS;
-    if (!ums_try_load( (void *)where, &old ) ||
-        !ums_try_store( (void *)where, (old & ~(uint64_t)0xffffffff) | count ))
+    if (where && !ums_try_store32( (void *)where, count ))
         return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
     return STATUS_SUCCESS;
 }
@@ -137,7 +133,7 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     if ((atomic_load( &target->word ) & WORD_STOPPED) && !atomic_load( &target->suspend_count ))
     {
         ums_context_suspended( target, 1 );
-        return store_count( call->args[1], 0 );
+        return store_ulong( call->args[1], 0 );
     }
 
     ums_context_suspended( target, 1 );
@@ -158,7 +154,7 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
         return (uint64_t)native( call );
 
     ums_context_suspended( target, 0 );
-    if (count == 1 && ums_worker_continued( target )) return store_count( call->args[1], 1 );
+    if (count == 1 && ums_worker_continued( target )) return store_ulong( call->args[1], 1 );
     return (uint64_t)native( call );
 }
 
@@ -169,7 +165,8 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
     THREAD_UMS_INFORMATION *info = (void *)call->args[2];
     struct thread_basic_info basic;
     struct ums_context *target;
-    uint64_t command, flags;
+    uint64_t command;
+    uint32_t flags;
     NTSTATUS status;
 
     (void)row;
@@ -186,18 +183,9 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
 
     target = context_of_handle( (HANDLE)call->args[0], self );
     flags = !target ? 0 : target->kind == CONTEXT_SCHEDULER ? 1 : 2;
-    if (!ums_try_store( &info->ThreadUmsFlags, flags ))
+    if (!ums_try_store32( &info->ThreadUmsFlags, flags ))
         return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
-    if (call->stack[0])
-    {
-        ULONG size = sizeof(*info);
-        uint64_t old;
-
-        if (!ums_try_load( (void *)call->stack[0], &old ) ||
-            !ums_try_store( (void *)call->stack[0], (old & ~(uint64_t)0xffffffff) | size ))
-            return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
-    }
-    return STATUS_SUCCESS;
+    return store_ulong( call->stack[0], sizeof(*info) );
 }
 
 /* ThreadUmsInformation, Attach and Detach of the calling thread [seen] */

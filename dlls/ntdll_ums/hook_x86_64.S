@@ -233,6 +233,10 @@ ums_call_stub:
         movq    %rdx,(%rcx)
         TRY_END
 
+        TRY_BEGIN ums_try_store32
+        movl    %edx,(%rcx)
+        TRY_END
+
         TRY_BEGIN ums_try_load
         movq    (%rcx),%rcx
         movq    %rcx,(%rdx)

@@ -129,7 +129,7 @@ static int address_works( void )
 
 int64_t ke_clock( void )
 {
-    static LARGE_INTEGER frequency;
+    static LARGE_INTEGER frequency;             /* whoever comes first stores the same value */
     LARGE_INTEGER now;
 
     if (!frequency.QuadPart) QueryPerformanceFrequency( &frequency );

@@ -377,7 +377,8 @@ void ums_worker_start( struct ums_context *w )
 
 /* The home thread is on its last way into the kernel. It is an ordinary thread from here on.
    Terminated is set before the context is queued [seen]; after the push only what was read
-   before is touched, and the slot is given back last. */
+   before is touched, and the slot is given back last. If the thread is suspended in here its
+   scheduler waits for the resume: nobody finds it by its id any more (issue 4). */
 void ums_worker_end( struct ums_context *w )
 {
     struct ums_scheduler *owner = w->owner;
