@@ -371,7 +371,7 @@ int kit_hand_over( PUMS_COMPLETION_LIST list, struct kit_sched *sched, DWORD tim
 /* --- the scheduler --- */
 
 /* A refusal that is neither for a suspension nor for the end: the worker may have been resumed
-   between the two calls, as B7 expects it. Then the next Execute succeeds; so it is forgiven once. */
+   between the two calls, as B7 expects it. The next Execute succeeds then: forgiven once. */
 static BOOL kit_resumed_meanwhile( PUMS_CONTEXT context, DWORD error, int *refusals )
 {
     if (error != ERROR_INVALID_PARAMETER || kit_flag( context, UmsThreadIsTerminated ) ||
