@@ -1,5 +1,6 @@
 /*
- * The make-believe ke.
+ * The make-believe ke. Carrying is done with ucontexts: a user part is one on the worker's stack, GS
+ * is a thread-local pointer. The sanitizers are told of every change of stacks.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -8,13 +9,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "ke_fake.h"
+#include "ke_fake_switch.h"
 
 _Atomic int fake_errors, fake_events_open, fake_wakes;
 _Atomic uint32_t fake_resumed;
@@ -23,9 +25,14 @@ _Thread_local void (*fake_on_event_set)( void *event );
 _Thread_local int64_t (*fake_on_clock)( int64_t now );
 _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
 
-static _Thread_local struct ums_context *current;
-static _Thread_local jmp_buf *base;
-static _Thread_local int teb;
+/* What GS points at: each thread has one, and a carrier has the worker's. */
+struct fake_teb
+{
+    struct ums_context *current;
+    uint32_t tid;
+};
+static _Thread_local struct fake_teb own_teb;
+static _Thread_local struct fake_teb *gs;
 
 void *ke_reserve( size_t size )
 {
@@ -115,19 +122,25 @@ ums_status ke_event_duplicate( void *event, void **copy )
     return STATUS_SUCCESS;
 }
 
+static struct fake_teb *get_gs( void )
+{
+    if (!gs) gs = &own_teb;
+    return gs;
+}
+
 struct ums_context *ke_current( void )
 {
-    return current;
+    return get_gs()->current;
 }
 
 void ke_set_current( struct ums_context *context )
 {
-    current = context;
+    get_gs()->current = context;
 }
 
 void *ke_teb( void )
 {
-    return &teb;
+    return get_gs();
 }
 
 uint32_t ke_thread_id( void )
@@ -140,39 +153,34 @@ void ke_resume_thread( uint32_t tid )
     atomic_store( &fake_resumed, tid );
 }
 
-void ke_scheduler_run( struct ums_scheduler *s )
-{
-    jmp_buf here;
-
-    base = &here;
-    s->base = &here;
-    setjmp( here );
-    ((fake_proc)s->proc)( s->upcall.reason, s->upcall.payload, s->upcall.param );
-}
-
-_Noreturn void ke_scheduler_upcall( struct ums_scheduler *s )
-{
-    if (s->base != base) abort();
-    longjmp( *base, 1 );
-}
-
 void fake_init( void )
 {
+    const char *engine = getenv( "UMS_ENGINE" );
     static int done;
 
     if (done++) return;
+    ums_carry = engine && !strcmp( engine, "carry" );
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init()) abort();
+}
+
+void fake_set_gs( void *teb )
+{
+    gs = teb;
 }
 
 static void *home( void *arg )
 {
     struct fake_worker *worker = arg;
     struct ums_context *w = worker->context;
+    void *fiber;
 
-    ums_worker_made( w, &teb, ke_thread_id(), 0 );
+    ums_worker_made( w, ke_teb(), ke_thread_id(), 0 );
     ums_worker_start( w );
     worker->start( worker->param );
+    ums_worker_go_home( w );
+    fiber = fake_home_fiber( w );
     ums_worker_end( w );
+    fake_fiber_ends( fiber );
     return NULL;
 }
 
@@ -192,4 +200,14 @@ ums_status fake_worker_create( struct fake_worker *worker, void *context, void *
 ums_status fake_scheduler_enter( void *list, fake_proc proc, void *param )
 {
     return ums_scheduler_enter( UMS_CONTEXT_VERSION, list, (void (*)(void))proc, param );
+}
+
+static uint64_t failed( ums_status status )
+{
+    return (uint32_t)status;
+}
+
+ums_status fake_yield( void *param )
+{
+    return (ums_status)ums_yield( param, STATUS_SUCCESS, failed );
 }

@@ -1,7 +1,7 @@
 /*
- * A make-believe ke: the core's host in the white-box tests. Threads are pthreads, events are
- * counted, and a test can do something at the very moment when the core wakes a sleeper or sets an
- * event.
+ * A make-believe ke: the core's host in the white-box tests. Threads are pthreads, a user part is a
+ * ucontext, events are counted, and a test can do something at the very moment when the core wakes a
+ * sleeper or sets an event.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -29,8 +29,11 @@ extern _Thread_local void (*fake_on_event_set)( void *event );      /* called be
 extern _Thread_local int64_t (*fake_on_clock)( int64_t now );       /* may change the time */
 extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
 
-/* Start the core once per process. */
+/* Start the core once per process; UMS_ENGINE=carry: workers are carried. */
 void fake_init( void );
+
+/* Where a carried worker can be preempted. */
+void fake_preemption_point( void );
 
 /* A worker's home thread: binds context and list, starts a pthread which runs start( param ) as
    the worker and ends it. */
@@ -48,5 +51,8 @@ ums_status fake_worker_create( struct fake_worker *worker, void *context, void *
    mode. */
 typedef void (*fake_proc)( uint32_t reason, uintptr_t payload, void *param );
 ums_status fake_scheduler_enter( void *list, fake_proc proc, void *param );
+
+/* ums_yield that returns the status. */
+ums_status fake_yield( void *param );
 
 #endif /* KE_FAKE_H */

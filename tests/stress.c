@@ -58,7 +58,7 @@ static void step( struct task *task )
     switch (what)
     {
     case 0: case 1: case 2:
-        ums_yield( task );
+        fake_yield( task );
         break;
     case 3: case 4:
         if (ums_worker_block( w, 1 ))
@@ -75,7 +75,7 @@ static void step( struct task *task )
         break;
     case 6:
         cookie = ums_worker_enter_kernel( w );
-        if (next_random( &task->seed ) & 1) ums_yield( task );
+        if (next_random( &task->seed ) & 1) fake_yield( task );
         if (cookie) ums_worker_back( w );
         break;
     default:

@@ -1,10 +1,11 @@
 # White-box tests of the host-free core, built natively with the host's compiler over the make-believe ke: once with ASan
-# and UBSan, once with TSan. (mingw's gcc links none of them.)
+# and UBSan, once with TSan. (mingw's gcc links none of them.) Each runs with either engine.
 
 find_program(UMS_HOST_CC NAMES cc gcc clang NO_CMAKE_FIND_ROOT_PATH)
 set(core ${CMAKE_SOURCE_DIR}/dlls/ntdll_ums)
-set(core_sources ${core}/pool.c ${core}/completion.c ${core}/context.c ${core}/scheduler.c)
-set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c)
+set(core_sources ${core}/pool.c ${core}/completion.c ${core}/context.c ${core}/scheduler.c
+    ${core}/worker.c ${core}/carry.c)
+set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake_switch.c)
 
 function(ums_add_white_box name)
     foreach(kind asan tsan)
@@ -17,16 +18,20 @@ function(ums_add_white_box name)
         add_custom_command(OUTPUT ${exe}
             COMMAND ${UMS_HOST_CC} -std=gnu11 -g -O1 -Wall -Wextra -Werror ${sanitize} -I${CMAKE_SOURCE_DIR}/include
                 ${CMAKE_CURRENT_SOURCE_DIR}/${name}.c ${fake} ${core_sources} -lcmocka -lpthread -o ${exe}
-            DEPENDS ${name}.c ${fake} ke_fake.h ${core_sources} ${core}/ums_core.h ${core}/ke.h
+            DEPENDS ${name}.c ${fake} ke_fake.h ke_fake_switch.h ${core_sources} ${core}/ums_core.h ${core}/state.h ${core}/ke.h
                 ${CMAKE_SOURCE_DIR}/include/private/nttypes.h
             VERBATIM)
         list(APPEND exes ${exe})
-        add_test(NAME white_box.${name}.${kind} COMMAND ${exe} ${ARGN})
-        set_tests_properties(white_box.${name}.${kind} PROPERTIES LABELS white_box TIMEOUT 120)
+        foreach(engine handoff carry)
+            set(test white_box.${name}.${engine}.${kind})
+            add_test(NAME ${test} COMMAND ${exe} ${ARGN})
+            set_tests_properties(${test} PROPERTIES LABELS white_box TIMEOUT 120 ENVIRONMENT UMS_ENGINE=${engine})
+        endforeach()
     endforeach()
     add_custom_target(white_box_${name} ALL DEPENDS ${exes})
 endfunction()
 
+ums_add_white_box(carry)
 ums_add_white_box(completion)
 ums_add_white_box(context)
 ums_add_white_box(scheduler)

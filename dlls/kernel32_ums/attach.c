@@ -23,6 +23,7 @@
 #include "private/trace.h"
 #include "private/ums_private.h"
 #include "attach.h"
+#include "kernel32_ums.h"
 #include "export_table.h"
 #include "patch.h"
 
@@ -377,10 +378,10 @@ static void settle( HMODULE self )
 
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN, "ntdll_ums.dll", &pinned );
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN, "kernel32_ums.dll", &pinned );
-    SetEnvironmentVariableA( "UMS_ACTIVE", ums_private()->describe() );
+    SetEnvironmentVariableA( "UMS_ACTIVE", ums_ntdll->describe() );
     if (env_is( "UMS_CHILDREN", '0' )) return;
     remember_dir( self );
-    ums_private()->set_child_hook( ums_child_created );
+    ums_ntdll->set_child_hook( ums_child_created );
 }
 
 static void attach( struct attachment *attachment )
@@ -394,7 +395,7 @@ static void attach( struct attachment *attachment )
         step_aside( attachment );
         return;
     }
-    if (!error) error = ums_private()->activate();
+    if (!error) error = ums_ntdll->activate();
     if (!error) error = redirect( attachment );
     if (error) refuse( attachment, error );
     else settle( (HMODULE)attachment->self );

@@ -148,7 +148,7 @@ HANDLE WINAPI CreateRemoteThreadEx( HANDLE process, LPSECURITY_ATTRIBUTES sa, SI
                                     LPPROC_THREAD_ATTRIBUTE_LIST list, LPDWORD id )
 {
     create_fn create = (create_fn)ums_original( "CreateRemoteThreadEx" );
-    const struct ums_private *core = ums_private();
+    const struct ums_private *core = ums_ntdll;
     const UMS_CREATE_THREAD_ATTRIBUTES *ums;
     struct attribute_list rest;
     struct ums_context *worker;

@@ -10,6 +10,11 @@
 #include <windows.h>
 #include "umsnt.h"
 
+struct ums_private;
+
+/* What ntdll_ums offers beyond its exports. Written before anything else runs. */
+extern const struct ums_private *ums_ntdll;
+
 /* TRUE for STATUS_SUCCESS; else FALSE with the last error set. */
 BOOL ums_set_status( NTSTATUS status );
 

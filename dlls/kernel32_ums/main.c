@@ -7,16 +7,20 @@
 
 #include <windows.h>
 #include "attach.h"
+#include "kernel32_ums.h"
 #include "private/ums_private.h"
 
 BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved );
+
+const struct ums_private *ums_ntdll;
 
 BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved )
 {
     (void)reserved;
     if (reason != DLL_PROCESS_ATTACH) return TRUE;
+    ums_ntdll = ums_private();
     DisableThreadLibraryCalls( instance );
     if (ums_attach_requested()) return ums_attach( instance );
-    ums_private()->activate();                  /* if it fails, every call says so */
+    ums_ntdll->activate();                      /* if it fails, every call says so */
     return TRUE;
 }

@@ -12,6 +12,7 @@
 #include <winternl.h>
 #include "umsnt.h"
 #include "kernel32_ums.h"
+#include "private/ums_private.h"
 
 BOOL ums_set_status( NTSTATUS status )
 {
@@ -83,9 +84,16 @@ BOOL WINAPI ExecuteUmsThread( PUMS_CONTEXT context )
     return ums_set_status( RtlExecuteUmsThread( context ) );
 }
 
+static uint64_t yield_failed( int32_t status )
+{
+    return ums_set_status( status );
+}
+
+/* The last thing here is the call, which the compiler makes a jump: a carried worker's switch then
+   returns to the program at once, and no return of ours is mispredicted. */
 BOOL WINAPI UmsThreadYield( PVOID param )
 {
-    return ums_set_status( RtlUmsThreadYield( param ) );
+    return (BOOL)ums_ntdll->yield( param, TRUE, yield_failed );
 }
 
 PUMS_CONTEXT WINAPI GetCurrentUmsThread( void )

@@ -7,24 +7,55 @@
 #ifndef UMS_ASM_OFFSETS_H
 #define UMS_ASM_OFFSETS_H
 
-#define SCHEDULER_BASE     0x00                 /* struct ums_scheduler */
-#define SCHEDULER_PROC     0x08
-#define SCHEDULER_REASON   0x10
-#define SCHEDULER_PAYLOAD  0x18
-#define SCHEDULER_PARAM    0x20
+#define SCHEDULER_BASE             0x00         /* struct ums_scheduler */
+#define SCHEDULER_PROC             0x08
+#define SCHEDULER_TEB              0x10
+#define SCHEDULER_STACK_BASE       0x18
+#define SCHEDULER_STACK_LIMIT      0x20
+#define SCHEDULER_STACK_BOTTOM     0x28
+#define SCHEDULER_STACK_GUARANTEED 0x30
 
-#define CONTEXT_KIND       0x524                /* struct ums_context */
+#define CONTEXT_CS                 0x048        /* struct ums_context: the CONTEXT in it */
+#define CONTEXT_SS                 0x052
+#define CONTEXT_EFLAGS             0x054
+#define CONTEXT_GPR                0x088        /* rax, and 15 more */
+#define CONTEXT_RSP                0x0a8
+#define CONTEXT_RIP                0x108
+#define CONTEXT_TEB                0x4e0
+#define CONTEXT_WORD               0x518
+#define CONTEXT_SP                 0x520
+#define CONTEXT_SUCCESS            0x538
+#define CONTEXT_STACK_BASE         0x540
+#define CONTEXT_STACK_LIMIT        0x548
+#define CONTEXT_STACK_BOTTOM       0x550
+#define CONTEXT_STACK_GUARANTEED   0x558
+#define CONTEXT_HOME               0x560
+#define CONTEXT_KIND               0x56c
+#define CONTEXT_PREEMPTED          0x570
 
-#define CALL_NR            0x00                 /* struct ums_call */
-#define CALL_ARGS          0x08
-#define CALL_STACK         0x28
-#define CALL_SP            0x30
-#define CALL_SIZE          0x38
+#define STATE_CARRIED              4            /* enum worker_state */
 
-#define CALL_STACK_ARGS    16                   /* stack arguments handed on; 17 in all is most */
+#define TEB_STACK_BASE             0x0008       /* TEB */
+#define TEB_STACK_LIMIT            0x0010
+#define TEB_STACK_BOTTOM           0x1478
+#define TEB_STACK_GUARANTEED       0x1748
 
-#define HOOK_WORKERS       0x01                 /* ums_call_class: workers' calls go to C */
-#define HOOK_ALL           0x02                 /* every thread's */
-#define CALL_NUMBERS       0x4000               /* numbers: 0x0000.. ntdll, 0x1000.. win32u */
+#define HOME_SIZE                  0x3000       /* a home thread's parking place, bytes below w->home:
+                                                   at its lower end room for a preempted worker */
+#define HOME_IRET                  0x0b00       /* the extended state ends before, x87 to AVX-512 */
+
+#define CALL_NR                    0x00         /* struct ums_call */
+#define CALL_ARGS                  0x08
+#define CALL_STACK                 0x28
+#define CALL_SP                    0x30
+#define CALL_SIZE                  0x38
+
+#define CALL_STACK_ARGS            16           /* stack arguments handed on; 17 in all is most */
+
+#define HOOK_WORKERS               0x01         /* ums_call_class: workers' calls go to C */
+#define HOOK_ALL                   0x02         /* every thread's */
+#define HOOK_CARRIED               0x04         /* carried workers' */
+#define STUB_ROWS                  2048         /* stubs that can be patched */
+#define CALL_NUMBERS               0x4000       /* numbers: 0x0000.. ntdll, 0x1000.. win32u */
 
 #endif /* UMS_ASM_OFFSETS_H */

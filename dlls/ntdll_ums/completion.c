@@ -30,7 +30,7 @@ int ums_completion_init( void )
 
 struct ums_list *ums_list_check( void *handle )
 {
-    return ums_pool_valid( &list_pool, handle ) ? handle : NULL;
+    return ums_pool_valid( &list_pool, handle, sizeof(struct ums_list) ) ? handle : NULL;
 }
 
 ums_status ums_list_create( struct ums_list **list )
@@ -132,10 +132,11 @@ struct ums_context *ums_list_take( struct ums_list *list )
 ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
                           struct ums_context **first )
 {
-    int64_t end = timeout ? ke_clock() + *timeout : 0;
+    int64_t end;
 
     if ((*first = ums_list_take( list ))) return STATUS_SUCCESS;
     if (timeout && !*timeout) return STATUS_TIMEOUT;
+    end = timeout ? ke_clock() + *timeout : 0;
 
     ums_list_ref( list );
     atomic_fetch_add( &list->waiters, 1 );

@@ -27,9 +27,19 @@ int ums_context_init( void )
     return ums_pool_init( &context_pool, sizeof(struct ums_context), 65536 );
 }
 
+int ums_context_slot( const void *handle )
+{
+    return ums_pool_slot( &context_pool, handle, sizeof(struct ums_context) );
+}
+
 struct ums_context *ums_context_check( void *handle )
 {
-    return ums_pool_valid( &context_pool, handle ) ? handle : NULL;
+    return ums_pool_valid( &context_pool, handle, sizeof(struct ums_context) ) ? handle : NULL;
+}
+
+uint32_t ums_context_index( const struct ums_context *context )
+{
+    return ums_pool_index( &context_pool, context );
 }
 
 static void zero( void *mem, size_t size )
@@ -54,6 +64,8 @@ ums_status ums_context_create( struct ums_context **context )
     atomic_store( &c->user_context, NULL );
     c->kind = CONTEXT_WORKER;
     c->owner = NULL;
+    c->success = 0;
+    c->preempted = 0;
     c->scheduler = NULL;
     c->list = NULL;
     c->inside = 0;

@@ -1,6 +1,7 @@
 /*
- * What happens when a worker enters the kernel. The worker runs at home here, so every call may be
- * made as it stands; the question is only whether its scheduler has to be told.
+ * What happens when a worker enters the kernel. At home every call may be made as it stands; the
+ * question is only whether its scheduler has to be told. On a carrier the worker goes home first,
+ * but for calls that need nothing of the thread which makes them.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -12,6 +13,7 @@
 #include "ums_core.h"
 #include "hook.h"
 #include "asm_offsets.h"
+#include "ke_win32.h"
 
 #define MAX_ARGS (4 + CALL_STACK_ARGS)
 
@@ -57,28 +59,43 @@ static int timeout_is_zero( const struct call_row *row, const uint64_t *args )
     return !ums_try_load( (const void *)args[row->timeout], &timeout ) || !timeout;
 }
 
+/* While the call is under way, at home, "inside" tells callbacks from calls of their own. It is not
+   set on a carrier: what runs there, exception handlers of the program included, has to go home
+   like anything else. */
+static uint64_t call_inside( const struct ums_call *call, const uint64_t *args,
+                             struct ums_context *self )
+{
+    uint64_t ret;
+
+    self->inside = call->sp;
+    ret = ums_call_native( call, args );
+    self->inside = 0;
+    return ret;
+}
+
 static uint64_t call_wait( const struct call_row *row, const struct ums_call *call,
                            struct ums_context *self )
 {
     uint64_t args[MAX_ARGS], ret;
-    int blocked;
+    int blocked, at_once;
 
     call_args( call, args );
-    if (timeout_is_zero( row, args )) return ums_call_native( call, args );
-
-    if (row->try_zero && (row->alertable < 0 || !(uint8_t)args[row->alertable]))
+    at_once = timeout_is_zero( row, args );
+    if (at_once || (row->try_zero && (row->alertable < 0 || !(uint8_t)args[row->alertable])))
     {
         LARGE_INTEGER zero = { .QuadPart = 0 };
         uint64_t timeout = args[row->timeout];
 
+        ums_worker_go_home( self );
+        if (at_once) return call_inside( call, args, self );
         args[row->timeout] = (uint64_t)(ULONG_PTR)&zero;
-        ret = ums_call_native( call, args );
+        ret = call_inside( call, args, self );
         if ((ums_status)ret != STATUS_TIMEOUT) return ret;
         args[row->timeout] = timeout;
     }
 
     blocked = ums_worker_block( self, 1 );      /* from here on the scheduler runs */
-    ret = ums_call_native( call, args );
+    ret = call_inside( call, args, self );
     if (blocked) ums_worker_back( self );
     return ret;
 }
@@ -86,7 +103,7 @@ static uint64_t call_wait( const struct call_row *row, const struct ums_call *ca
 static uint64_t call_may_block( const struct ums_call *call, struct ums_context *self )
 {
     int entered = ums_worker_enter_kernel( self );
-    uint64_t ret = ums_call_native( call, NULL );
+    uint64_t ret = call_inside( call, NULL, self );
 
     if (entered) ums_worker_back( self );
     return ret;
@@ -104,18 +121,54 @@ static int call_is_nested( const struct ums_call *call, struct ums_context *self
     return 0;
 }
 
+/* With the scheduler's TEB in GS Wine's two notions of the calling thread agree. */
+void ums_local_begin( struct ums_context *self )
+{
+    atomic_store_explicit( &self->local, 1, memory_order_relaxed );     /* for who stops us here */
+    ums_set_teb( self->owner->teb );
+}
+
+void ums_local_end( struct ums_context *self )
+{
+    ums_set_teb( self->teb );
+    atomic_store_explicit( &self->local, 0, memory_order_relaxed );
+}
+
+static uint64_t call_local( const struct ums_call *call, struct ums_context *self )
+{
+    uint64_t args[MAX_ARGS], ret;
+
+    call_args( call, args );
+    ums_local_begin( self );
+    ret = ums_call_native( call, args );
+    ums_local_end( self );
+    return ret;
+}
+
+/* The home thread itself, while its worker is away: it signals an event, or gives up a list. It has
+   the worker's TEB, but it is not the worker. */
+static int is_parked_thread( const struct ums_call *call, struct ums_context *self )
+{
+    return (uintptr_t)self->home - call->sp < HOME_SIZE;
+}
+
 uint64_t ums_hook_call( struct ums_call *call )
 {
     const struct call_row *row = ums_call_row( call );
     struct ums_context *self = ke_current();
-    uint64_t ret;
+    int is_worker = self && self->kind == CONTEXT_WORKER;
 
-    if (row->handler) return row->handler( row, call, self );
-    if (!self || self->kind != CONTEXT_WORKER || call_is_nested( call, self ))
+    if (is_worker && !row->handler &&
+        (is_parked_thread( call, self ) || call_is_nested( call, self )))
         return ums_call_native( call, NULL );
-
-    self->inside = call->sp;
-    ret = row->cls == CALL_WAIT ? call_wait( row, call, self ) : call_may_block( call, self );
-    self->inside = 0;
-    return ret;
+    if (is_worker && ums_worker_is_carried( self ))
+    {
+        ke_look_at_stack( self );
+        if (!self->stay_home && row->cls == CALL_LOCAL && (!row->local_if || row->local_if( call )))
+            return call_local( call, self );
+        if (row->handler || row->cls <= CALL_QUICK) ums_worker_go_home( self );
+    }
+    if (row->handler) return row->handler( row, call, self );
+    if (!is_worker || row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
+    return row->cls == CALL_WAIT ? call_wait( row, call, self ) : call_may_block( call, self );
 }

@@ -25,10 +25,12 @@ struct ums_call
     uintptr_t sp;                               /* the hook's frame */
 };
 
-/* How a call is treated. The table says why, row by row. */
+/* How a call is treated. The table says why, row by row. At home the first two are the same:
+   nothing has to be told to anybody. */
 enum call_class
 {
-    CALL_PASS,                                  /* local or never returns: not looked at */
+    CALL_LOCAL,                                 /* may be made on the carrier, as the scheduler */
+    CALL_QUICK,                                 /* answered at once or never returns; at home */
     CALL_MAY_BLOCK,                             /* the default for unknown calls */
     CALL_WAIT,
     CALL_SPECIAL                                /* has a handler, for all threads */
@@ -43,6 +45,7 @@ struct call_row
     int8_t  alertable;                          /* WAIT: index of the alertable flag; -1: never */
     uint8_t try_zero;                           /* WAIT: trying with a zero time-out first
                                                    changes nothing */
+    int (*local_if)( const struct ums_call *call );           /* LOCAL: only then; NULL: always */
     uint64_t (*handler)( const struct call_row *row, struct ums_call *call,
                          struct ums_context *self );
     const char *reason;
@@ -63,15 +66,38 @@ void ums_call_numbers_are_rows( void );
 /* The number under which a listed call goes to ums_call_native. */
 uint64_t ums_call_number( const char *name );
 
-/* Install, with nothing changed on failure; *why says in a few words what does not fit. */
-int ums_hook_dispatcher( const char **why );
-int ums_hook_stubs( const char **why );
+/* Somebody may have put another dispatcher in our place: put the hook before it. */
+void ums_hook_dispatcher_again( void );
+
+/* Is this an address in the memory that the stub hook has made for itself? */
+int ums_hook_owns( const void *code );
+
+/* Two hooks, in two steps each: find out whether it fits, after which ums_call_native works; and
+   install it, when the engine is known. Nothing is changed on failure; *why says in a few words
+   what does not fit. */
+int ums_hook_dispatcher_find( const char **why );
+int ums_hook_dispatcher_install( const char **why );
+int ums_hook_stubs_find( const char **why );
+int ums_hook_stubs_install( const char **why );
+
+/* Only where workers are carried: calls that are no system calls. */
+int ums_hook_unix_install( const char **why );
+
+/* HOOK_* of a row. */
+uint8_t ums_hook_class( const struct call_row *row );
 
 /* hook.c, called from assembly: do the call as its class wants, return what goes to rax. */
 uint64_t ums_hook_call( struct ums_call *call );
 /* Make the call for real, with these arguments: args[0..3] and the stack ones, of which count
    are handed on. */
 uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args );
+
+/* Around a call that a carried worker makes on its carrier, as the scheduler. */
+void ums_local_begin( struct ums_context *self );
+void ums_local_end( struct ums_context *self );
+
+/* hook_unix.c, called from assembly */
+uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args );
 
 /* handlers, hook_special.c */
 uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
@@ -86,11 +112,19 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
                                    struct ums_context *self );
 uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call,
                                  struct ums_context *self );
+uint64_t ums_special_set_process( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self );
 uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call,
                                      struct ums_context *self );
 
-/* NtResumeThread past its handler. */
-void ums_resume_native( void *thread );
+uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self );
+
+/* Past their handlers: 0 or a status. context: a CONTEXT with its flags set. */
+ums_status ums_suspend_native( void *thread );
+ums_status ums_resume_native( void *thread );
+ums_status ums_get_context_native( void *thread, void *context );
+ums_status ums_set_context_native( void *thread, const void *context );
 
 /* ---- hook_x86_64.S ---- */
 
@@ -98,11 +132,15 @@ extern uint8_t  ums_call_class[];               /* HOOK_* by number; written bef
                                                    installed */
 extern uint32_t ums_tls_offset;                 /* of the context pointer in the TEB */
 extern void    *ums_dispatcher;                 /* Wine's own */
+extern void    *ums_unix_dispatcher;            /* Wine's own, for Unix calls */
+extern void     ums_unix_hook( void );
 extern void    *ums_stub_native[];              /* private copies of the stubs, by row */
 extern void     ums_dispatcher_hook( void );
 extern void     ums_stub_hook( void );          /* entered from an island with the row in eax */
 uint64_t ums_call_dispatcher( uint64_t nr, const uint64_t *args );
 uint64_t ums_call_stub( void *stub, const uint64_t *args );
+/* Put another TEB into GS; where that takes a system call, one to the Linux kernel. */
+void ums_set_teb( void *teb );
 /* Store, or load, through a pointer that may be bad: 0 if it faults. */
 int ums_try_store( void *to, uint64_t value );
 int ums_try_store32( void *to, uint32_t value );

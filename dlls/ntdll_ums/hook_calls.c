@@ -9,20 +9,65 @@
  * when it takes longer than the grace period.
  *
  * The stub hook sees only what is listed here, so calls that often block are listed although they
- * have the default class.
+ * have the default class. (Where workers are carried it sees the others too.)
+ *
+ * LOCAL means: read in the source of Wine 8.0 and 10.0 (dlls/ntdll/unix, server), the call gives
+ * the same result and has the same effect whichever thread of the process makes it; it waits for
+ * nothing but a request to the wineserver that is answered at once, or a short mutex inside Wine;
+ * it returns to its caller, and runs no code in user mode before. A handle argument of a fixed type
+ * that is a pseudo handle of the thread is refused from any thread. Names of objects are a reason
+ * for going home: opening one asks for the calling thread's impersonation token.
  */
 
 #include <windows.h>
 #include "ums_core.h"
 #include "hook.h"
 
-#define PASS( name, why )     { name, CALL_PASS, -1, -1, 0, NULL, why },
-#define MAY_BLOCK( name, why ) { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, why },
+#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, why },
+#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, why },
+#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, why },
+#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, why },
 #define WAIT( name, timeout, alertable, try_zero, why ) \
-    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, why },
-#define SPECIAL( name, handler, why ) { name, CALL_SPECIAL, -1, -1, 0, handler, why },
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, why },
+#define SPECIAL( name, handler, why ) { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, why },
 
-const struct call_row ums_default_row = { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, "unknown" };
+const struct call_row ums_default_row =
+    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, "unknown" };
+
+/* ---- conditions of local calls ---- */
+
+/* Memory of another process is changed by that process, and waited for. */
+static int own_process( const struct ums_call *call )
+{
+    return call->args[0] == (uint64_t)-1;
+}
+
+/* MemoryBasicInformation; some other classes read files. */
+static int own_process_basic( const struct ums_call *call )
+{
+    return own_process( call ) && !(uint32_t)call->args[2];
+}
+
+/* Handles of a thread may be -2, the calling one. */
+static int other_thread( const struct ums_call *call )
+{
+    return call->args[0] != (uint64_t)-2;
+}
+
+/* A timer with an APC routine belongs to the thread that sets it. */
+static int no_routine( const struct ums_call *call )
+{
+    return !call->args[2];
+}
+
+/* OBJECT_ATTRIBUTES.ObjectName: a new object without a name. Reading bad memory takes the worker
+   home, and the call fails there. */
+static int no_name( const struct ums_call *call )
+{
+    uint64_t name = 0;
+
+    return !call->args[2] || (ums_try_load( (const char *)call->args[2] + 0x10, &name ) && !name);
+}
 
 const struct call_row ums_call_rows[] =
 {
@@ -54,14 +99,13 @@ const struct call_row ums_call_rows[] =
     MAY_BLOCK( "NtNotifyChangeDirectoryFile", "synchronous handles wait for the change" )
     MAY_BLOCK( "NtNotifyChangeKey", "synchronous form waits for the change" )
     MAY_BLOCK( "NtCreateThreadEx", "maps a stack, starts a thread" )
-    MAY_BLOCK( "NtGetContextThread", "waits until the other thread has stopped" )
 
     /* never return, or return somewhere else: no code of ours may be left on the stack */
-    PASS( "NtContinue", "never returns" )
-    PASS( "NtContinueEx", "never returns" )
-    PASS( "NtRaiseException", "never returns" )
-    PASS( "NtCallbackReturn", "never returns" )
-    PASS( "NtSetContextThread", "on the own thread it does not return" )
+    QUICK( "NtContinue", "never returns" )
+    QUICK( "NtContinueEx", "never returns" )
+    QUICK( "NtRaiseException", "never returns" )
+    QUICK( "NtCallbackReturn", "never returns" )
+    QUICK( "NtSetContextThread", "on the own thread it does not return" )
 
     /* change what the core knows */
     SPECIAL( "NtTerminateThread", ums_special_terminate_thread,
@@ -70,50 +114,56 @@ const struct call_row ums_call_rows[] =
              "the last thread is nobody's worker" )
     SPECIAL( "NtSuspendThread", ums_special_suspend, "a suspended worker cannot be executed" )
     SPECIAL( "NtResumeThread", ums_special_resume, "a resumed one can" )
+    SPECIAL( "NtGetContextThread", ums_special_get_context, "the registers of a parked worker" )
     SPECIAL( "NtQueryInformationThread", ums_special_query_thread, "ThreadUmsInformation" )
     SPECIAL( "NtSetInformationThread", ums_special_set_thread, "ThreadUmsInformation" )
+    SPECIAL( "NtSetInformationProcess", ums_special_set_process, "may replace the dispatcher" )
     SPECIAL( "NtCreateUserProcess", ums_special_create_process, "children get the shim" )
 
-    /* answered at once, without a wait */
-    PASS( "NtQueryPerformanceCounter", "reads a clock" )
-    PASS( "NtQuerySystemTime", "reads a clock" )
-    PASS( "NtYieldExecution", "gives way to other threads, blocks on nothing" )
-    PASS( "NtGetCurrentProcessorNumber", "asks the CPU" )
-    PASS( "NtTestAlert", "delivers what is pending" )
-    PASS( "NtAlertThreadByThreadId", "wakes another thread" )
-    PASS( "NtQueueApcThread", "one request, answered at once" )
-    PASS( "NtSetEvent", "one request, answered at once" )
-    PASS( "NtResetEvent", "one request, answered at once" )
-    PASS( "NtClearEvent", "one request, answered at once" )
-    PASS( "NtPulseEvent", "one request, answered at once" )
-    PASS( "NtReleaseSemaphore", "one request, answered at once" )
-    PASS( "NtReleaseMutant", "one request, answered at once" )
-    PASS( "NtCreateEvent", "one request, answered at once" )
-    PASS( "NtOpenEvent", "one request, answered at once" )
-    PASS( "NtCreateSemaphore", "one request, answered at once" )
-    PASS( "NtOpenSemaphore", "one request, answered at once" )
-    PASS( "NtCreateMutant", "one request, answered at once" )
-    PASS( "NtOpenMutant", "one request, answered at once" )
-    PASS( "NtCreateKeyedEvent", "one request, answered at once" )
-    PASS( "NtCreateTimer", "one request, answered at once" )
-    PASS( "NtSetTimer", "one request, answered at once" )
-    PASS( "NtCancelTimer", "one request, answered at once" )
-    PASS( "NtCreateIoCompletion", "one request, answered at once" )
-    PASS( "NtSetIoCompletion", "one request, answered at once" )
-    PASS( "NtQueryIoCompletion", "one request, answered at once" )
-    PASS( "NtQueryEvent", "one request, answered at once" )
-    PASS( "NtQuerySemaphore", "one request, answered at once" )
-    PASS( "NtQueryMutant", "one request, answered at once" )
-    PASS( "NtQueryObject", "one request, answered at once" )
-    PASS( "NtQueryInformationProcess", "one request, answered at once" )
-    PASS( "NtDuplicateObject", "one request, answered at once" )
-    PASS( "NtClose", "one request, answered at once" )
-    PASS( "NtAllocateVirtualMemory", "maps memory of this process" )
-    PASS( "NtFreeVirtualMemory", "unmaps memory of this process" )
-    PASS( "NtProtectVirtualMemory", "changes memory of this process" )
-    PASS( "NtQueryVirtualMemory", "reads memory tables of this process" )
-    PASS( "NtFlushInstructionCache", "nothing to do on x86-64" )
-    PASS( "NtFlushProcessWriteBuffers", "a barrier on the other CPUs" )
+    /* answered at once, by the calling thread itself */
+    QUICK( "NtTestAlert", "takes the thread's own APCs" )
+    QUICK( "NtReleaseMutant", "the owner is a thread" )
+    QUICK( "NtCreateMutant", "may make the caller its owner" )
+    QUICK( "NtQueryMutant", "tells whether the caller owns it" )
+    QUICK( "NtOpenEvent", "by name: asks for the thread's token" )
+    QUICK( "NtOpenSemaphore", "by name: asks for the thread's token" )
+    QUICK( "NtOpenMutant", "by name: asks for the thread's token" )
+    QUICK( "NtCreateTimer", "Wine 8.0 asks for the thread's token" )
+    QUICK( "NtCreateIoCompletion", "Wine 8.0 asks for the thread's token" )
+    QUICK( "NtQueryObject", "the handle may be the thread itself" )
+    QUICK( "NtQueryInformationProcess", "some classes make a handle, and ask for the token" )
+
+    /* not so fast as they look */
+    MAY_BLOCK( "NtClose", "the last handle of a socket or of a file far away waits for it" )
+    MAY_BLOCK( "NtDuplicateObject", "closing a handle of another process waits for that" )
+
+    /* answered at once, whoever asks */
+    LOCAL( "NtQueryPerformanceCounter", "reads a clock" )
+    LOCAL( "NtQuerySystemTime", "reads a clock" )
+    LOCAL( "NtYieldExecution", "gives way to other threads: the carrier does" )
+    LOCAL( "NtGetCurrentProcessorNumber", "asks the CPU, which is the carrier's" )
+    LOCAL( "NtAlertThreadByThreadId", "wakes a thread by its id: a futex of the process" )
+    LOCAL_IF( "NtQueueApcThread", other_thread, "one request; the caller is not recorded" )
+    LOCAL( "NtSetEvent", "one request; an event knows no threads" )
+    LOCAL( "NtResetEvent", "one request; an event knows no threads" )
+    LOCAL( "NtClearEvent", "one request; an event knows no threads" )
+    LOCAL( "NtPulseEvent", "one request; an event knows no threads" )
+    LOCAL( "NtQueryEvent", "one request; an event knows no threads" )
+    LOCAL( "NtReleaseSemaphore", "one request; a semaphore knows no threads" )
+    LOCAL( "NtQuerySemaphore", "one request; a semaphore knows no threads" )
+    LOCAL_IF( "NtCreateEvent", no_name, "one request; access to a new object is not checked" )
+    LOCAL_IF( "NtCreateSemaphore", no_name, "one request; access to a new object is not checked" )
+    LOCAL_IF( "NtCreateKeyedEvent", no_name, "one request; access to a new object is not checked" )
+    LOCAL_IF( "NtSetTimer", no_routine, "one request; only a routine is run by the caller" )
+    LOCAL( "NtCancelTimer", "one request; whoever set it" )
+    LOCAL( "NtSetIoCompletion", "one request; touches the port only" )
+    LOCAL( "NtQueryIoCompletion", "one request; touches the port only" )
+    LOCAL_IF( "NtAllocateVirtualMemory", own_process, "maps memory under a mutex of Wine" )
+    LOCAL_IF( "NtFreeVirtualMemory", own_process, "unmaps memory under a mutex of Wine" )
+    LOCAL_IF( "NtProtectVirtualMemory", own_process, "changes memory under a mutex of Wine" )
+    LOCAL_IF( "NtQueryVirtualMemory", own_process_basic, "reads tables under a mutex of Wine" )
+    LOCAL( "NtFlushInstructionCache", "Wine has nothing to do on x86-64" )
+    LOCAL( "NtFlushProcessWriteBuffers", "Wine does nothing" )
 };
 
 const unsigned int ums_call_row_count = sizeof(ums_call_rows) / sizeof(ums_call_rows[0]);

@@ -29,7 +29,8 @@ const struct call_row *ums_call_row( const struct ums_call *call )
 {
     unsigned int row;
 
-    if (by_row) return &ums_call_rows[call->nr];
+    if (by_row)
+        return call->nr < ums_call_row_count ? &ums_call_rows[call->nr] : &ums_default_row;
     row = row_by_number[call->nr & (CALL_NUMBERS - 1)];
     return row ? &ums_call_rows[row - 1] : &ums_default_row;
 }
@@ -56,12 +57,18 @@ static int is_thunk( const unsigned char *code )
            !memcmp( code + 0x18, thunk_call, sizeof(thunk_call) );
 }
 
-static uint8_t hook_class( const struct call_row *row )
+uint8_t ums_hook_class( const struct call_row *row )
 {
-    return row->cls == CALL_PASS ? 0 : row->cls == CALL_SPECIAL ? HOOK_ALL : HOOK_WORKERS;
+    switch (row->cls)
+    {
+    case CALL_LOCAL:
+    case CALL_QUICK:   return HOOK_CARRIED;
+    case CALL_SPECIAL: return HOOK_ALL;
+    default:           return HOOK_WORKERS;
+    }
 }
 
-int ums_hook_dispatcher( const char **why )
+int ums_hook_dispatcher_find( const char **why )
 {
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
     uint64_t dispatcher;
@@ -86,7 +93,7 @@ int ums_hook_dispatcher( const char **why )
             return 0;
         }
         row_by_number[nr] = i + 1;
-        ums_call_class[nr] = hook_class( &ums_call_rows[i] );
+        ums_call_class[nr] = ums_hook_class( &ums_call_rows[i] );
     }
     if (!ums_try_load( DISPATCHER_SLOT, &dispatcher ) || !dispatcher)
     {
@@ -94,10 +101,24 @@ int ums_hook_dispatcher( const char **why )
         return 0;
     }
     ums_dispatcher = (void *)dispatcher;        /* before the hook can be entered */
+    return 1;
+}
+
+int ums_hook_dispatcher_install( const char **why )
+{
     if (!ums_try_store( DISPATCHER_SLOT, (uint64_t)(ULONG_PTR)ums_dispatcher_hook ))
     {
         *why = "the dispatcher's pointer cannot be written";
         return 0;
     }
     return 1;
+}
+
+void ums_hook_dispatcher_again( void )
+{
+    void *now = *DISPATCHER_SLOT;
+
+    if (by_row || now == (void *)ums_dispatcher_hook) return;
+    ums_dispatcher = now;
+    *DISPATCHER_SLOT = (void *)ums_dispatcher_hook;
 }

@@ -14,6 +14,8 @@
 #include "umsnt.h"
 #include "private/ums_private.h"
 
+#define PROCESS_INSTRUMENTATION_CALLBACK 40     /* PROCESSINFOCLASS [sdk] */
+
 void (*ums_child_hook)( HANDLE process );
 
 static NTSTATUS native( struct ums_call *call )
@@ -77,14 +79,34 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     return (uint64_t)status;
 }
 
-/* NtResumeThread past its handler. */
-void ums_resume_native( void *thread )
+static ums_status thread_call( const char *name, void *thread, const void *argument )
 {
-    struct ums_call call = { .nr = ums_call_number( "NtResumeThread" ) };
+    struct ums_call call = { .nr = ums_call_number( name ) };
 
     call.args[0] = (uint64_t)(ULONG_PTR)thread;
+    call.args[1] = (uint64_t)(ULONG_PTR)argument;
     call.stack = ((NT_TIB *)NtCurrentTeb())->StackBase;       /* it has no arguments there */
-    ums_call_native( &call, NULL );
+    return (ums_status)ums_call_native( &call, NULL );
+}
+
+ums_status ums_suspend_native( void *thread )
+{
+    return thread_call( "NtSuspendThread", thread, NULL );
+}
+
+ums_status ums_resume_native( void *thread )
+{
+    return thread_call( "NtResumeThread", thread, NULL );
+}
+
+ums_status ums_get_context_native( void *thread, void *context )
+{
+    return thread_call( "NtGetContextThread", thread, context );
+}
+
+ums_status ums_set_context_native( void *thread, const void *context )
+{
+    return thread_call( "NtSetContextThread", thread, context );
 }
 
 /* Suspend another thread so that it stands still when this returns, and not where others wait
@@ -101,7 +123,7 @@ static NTSTATUS suspend_still( struct ums_call *call, struct ums_context *target
         CONTEXT context;
 
         context.ContextFlags = CONTEXT_CONTROL;
-        GetThreadContext( own, &context );
+        ums_get_context_native( own, &context );
         if (!atomic_load( &target->busy )) break;
         ums_resume_native( own );
         SwitchToThread();
@@ -156,6 +178,20 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
     ums_context_suspended( target, 0 );
     if (count == 1 && ums_worker_continued( target )) return store_ulong( call->args[1], 1 );
     return (uint64_t)native( call );
+}
+
+/* Where the worker is, is not always where its thread is. All of this is good for a worker that is
+   suspended; of a running one nobody can say more. */
+uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self )
+{
+    struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
+    NTSTATUS status = native( call );           /* checks handle, rights and memory */
+
+    (void)row;
+    if (!status && ums_carry && target && target != self && target->kind == CONTEXT_WORKER)
+        ke_worker_context( target, (CONTEXT *)call->args[1] );
+    return (uint64_t)status;
 }
 
 /* ThreadUmsInformation, Query: the flags [guess: only the layout is known] */
@@ -219,6 +255,18 @@ uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *ca
     default:
         return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
     }
+}
+
+/* ProcessInstrumentationCallback replaces the dispatcher: Wine 10 does it at the place where our
+   hook is. */
+uint64_t ums_special_set_process( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self )
+{
+    NTSTATUS status = native( call );
+
+    (void)row; (void)self;
+    if ((ULONG)call->args[1] == PROCESS_INSTRUMENTATION_CALLBACK) ums_hook_dispatcher_again();
+    return (uint64_t)status;
 }
 
 /* The new process stands still until its creator resumes it: CreateProcess always makes it so,

@@ -1,28 +1,34 @@
 /*
- * The stub hook: ntdll's system-call stubs are patched, one by one. What Windows needs; tried under
- * Wine in the same form.
+ * The stub hook: system-call stubs are patched, one by one. What Windows needs; tried under Wine in
+ * the same form.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A stub begins with mov r10,rcx; mov eax,nr: eight bytes, aligned, replaced by one store with a
- * jump to an island near ntdll, which loads the row's number and goes on to ums_stub_hook. The
+ * jump to an island near its module, which loads the row's number and goes on to ums_stub_hook. The
  * whole stub is copied first; the copy is how the call is made. A thread that is in the middle of a
  * stub is behind those eight bytes and does not notice; one stopped between the two instructions
- * would, so the patch belongs to the start of the process, when nobody else runs. All or nothing:
- * everything is looked at and prepared before the first byte changes.
+ * would, so the patch belongs to the start of the process, when nobody else runs, or to the load of
+ * the module. All or nothing: everything is looked at and prepared before the first byte changes.
+ *
+ * Handed-off workers need the stubs of hook_calls.c. Carried ones need all: a call that is not seen
+ * would be made on the carrier with the worker's TEB in GS. Those are the exported stubs of ntdll
+ * and of win32u, which may be loaded later. Rows behind the table's are calls without a row.
  */
 
 #include <windows.h>
+#include <winternl.h>
 #include <string.h>
 #include "ums_core.h"
 #include "hook.h"
 #include "ke_win32.h"
 #include "asm_offsets.h"
+#include "private/trace.h"
 
 #define ISLAND_SIZE 32
 #define STUB_SIZE   32
-#define MAX_ROWS    256
+#define MAX_PLACES  4
 
 static const unsigned char stub_head[4] = { 0x4c, 0x8b, 0xd1, 0xb8 };
 
@@ -42,12 +48,24 @@ static const unsigned char tail_windows_7[3] = { 0x0f, 0x05, 0xc3 };
 struct patch
 {
     unsigned char *stub;
+    unsigned int row;
     uint64_t old, new;
 };
 
-static struct patch patches[MAX_ROWS];
+/* Under the lock of the start (main.c), then of the loader. */
+static struct patch patches[STUB_ROWS];
 static unsigned int patch_count;
+static unsigned int row_count;                  /* used: the table's, then others' */
+static uint8_t seen[CALL_NUMBERS];              /* this number has a patch: Zw* is Nt* */
 
+/* Executable memory near a module: islands, then copies. An entry is complete before the first
+   jump leads there. */
+static struct place
+{
+    unsigned char *memory;
+    SIZE_T         size;
+} places[MAX_PLACES];
+static unsigned int place_count;
 
 static int is_stub( const unsigned char *code )
 {
@@ -76,6 +94,7 @@ static unsigned char *alloc_near( HMODULE module, SIZE_T size )
             p = (char *)(((ULONG_PTR)next + 0xffff) & ~(ULONG_PTR)0xffff) - 0x10000;
             continue;
         }
+        if (info.RegionSize < size) continue;
         mem = VirtualAlloc( p, size, MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE );
         if (mem) return mem;
     }
@@ -95,9 +114,27 @@ static void write_island( unsigned char *island, unsigned int row )
     memcpy( island + 11, &target, 8 );
 }
 
-static void prepare( unsigned int row, unsigned char *stub, unsigned char *island,
-                     unsigned char *copy )
+/* Room for so many stubs of the module; NULL if there is none. */
+static struct place *make_place( HMODULE module, unsigned int stubs )
 {
+    struct place *place = &places[place_count];
+
+    if (place_count == MAX_PLACES) return NULL;
+    place->size = (SIZE_T)stubs * (ISLAND_SIZE + STUB_SIZE);
+    if (!(place->memory = alloc_near( module, place->size ))) return NULL;
+    place_count++;
+    return place;
+}
+
+static unsigned int stub_number( const unsigned char *stub )
+{
+    return (stub[4] | stub[5] << 8) & (CALL_NUMBERS - 1);
+}
+
+static void prepare( unsigned int row, unsigned char *stub, struct place *place, unsigned int slot )
+{
+    unsigned char *island = place->memory + slot * (ISLAND_SIZE + STUB_SIZE);
+    unsigned char *copy = island + ISLAND_SIZE;
     struct patch *patch = &patches[patch_count++];
     LONG distance = (LONG)(island - (stub + 5));
     unsigned char code[8] = { 0xe9, 0, 0, 0, 0, 0xcc, 0xcc, 0xcc };
@@ -106,10 +143,13 @@ static void prepare( unsigned int row, unsigned char *stub, unsigned char *islan
     memcpy( copy, stub, STUB_SIZE );
     write_island( island, row );
     patch->stub = stub;
+    patch->row = row;
     memcpy( &patch->old, stub, 8 );
     memcpy( &patch->new, code, 8 );
     ums_stub_native[row] = copy;
-    ums_call_class[row] = ums_call_rows[row].cls == CALL_SPECIAL ? HOOK_ALL : HOOK_WORKERS;
+    ums_call_class[row] = row < ums_call_row_count ? ums_hook_class( &ums_call_rows[row] )
+                                                   : HOOK_WORKERS;
+    seen[stub_number( stub )] = 1;
 }
 
 static int store_code( unsigned char *where, uint64_t value )
@@ -123,24 +163,25 @@ static int store_code( unsigned char *where, uint64_t value )
     return 1;
 }
 
-static int commit( void )
+static int commit( unsigned int from )
 {
     unsigned int i;
 
-    for (i = 0; i < patch_count; i++) if (!store_code( patches[i].stub, patches[i].new )) break;
+    for (i = from; i < patch_count; i++) if (!store_code( patches[i].stub, patches[i].new )) break;
     if (i == patch_count) return 1;
-    while (i--) store_code( patches[i].stub, patches[i].old );
+    while (i-- > from) store_code( patches[i].stub, patches[i].old );
     return 0;
 }
 
-int ums_hook_stubs( const char **why )
+/* ---- the table's ---- */
+
+int ums_hook_stubs_find( const char **why )
 {
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
-    unsigned char *islands = alloc_near( ntdll, MAX_ROWS * (ISLAND_SIZE + STUB_SIZE) );
-    unsigned char *copies = islands + MAX_ROWS * ISLAND_SIZE;
+    struct place *place = make_place( ntdll, ums_call_row_count );
     unsigned int i;
 
-    if (!islands)
+    if (!place)
     {
         *why = "no memory near ntdll";
         return 0;
@@ -149,18 +190,133 @@ int ums_hook_stubs( const char **why )
     {
         unsigned char *stub = (void *)GetProcAddress( ntdll, ums_call_rows[i].name );
 
-        if (!stub || ums_call_rows[i].cls == CALL_PASS) continue;
-        if (!is_stub( stub ))
+        if (!stub) continue;
+        if (is_stub( stub ))
         {
-            *why = "ntdll's system-call stubs have another shape";
-            VirtualFree( islands, 0, MEM_RELEASE );
-            return 0;
+            prepare( i, stub, place, i );
+            continue;
         }
-        prepare( i, stub, islands + i * ISLAND_SIZE, copies + i * STUB_SIZE );
+        *why = "ntdll's system-call stubs have another shape";
+        patch_count = place_count = 0;
+        VirtualFree( place->memory, 0, MEM_RELEASE );
+        return 0;
     }
+    row_count = ums_call_row_count;
     ums_call_numbers_are_rows();
     ums_hook_use_stubs();
-    if (commit()) return 1;
-    *why = "ntdll's code cannot be written";
+    return 1;
+}
+
+/* ---- all others ---- */
+
+static const IMAGE_EXPORT_DIRECTORY *exports_of( HMODULE module )
+{
+    const char *base = (const char *)module;
+    const IMAGE_NT_HEADERS *nt = (const void *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
+
+    return (const void *)(base + nt->OptionalHeader.DataDirectory[0].VirtualAddress);
+}
+
+/* The n-th exported stub that has no patch yet, or NULL. */
+static unsigned char *exported_stub( HMODULE module, DWORD n )
+{
+    const IMAGE_EXPORT_DIRECTORY *exports = exports_of( module );
+    const DWORD *functions = (const DWORD *)((const char *)module + exports->AddressOfFunctions);
+    unsigned char *code = (unsigned char *)module + functions[n];
+
+    if (!functions[n] || (const void *)code == (const void *)exports) return NULL;
+    return is_stub( code ) && !seen[stub_number( code )] ? code : NULL;
+}
+
+static int prepare_others( HMODULE module, const char **why )
+{
+    DWORD n, count = exports_of( module )->NumberOfFunctions, stubs = 0;
+    struct place *place;
+
+    for (n = 0; n < count; n++) if (exported_stub( module, n )) stubs++;
+    if (!stubs) return 1;
+    *why = "no room for all system-call stubs";
+    if (row_count + stubs > STUB_ROWS || !(place = make_place( module, stubs ))) return 0;
+    for (n = stubs = 0; n < count; n++)
+    {
+        unsigned char *stub = exported_stub( module, n );
+
+        if (stub) prepare( row_count++, stub, place, stubs++ );
+    }
+    return 1;
+}
+
+struct dll_notification                         /* LDR_DLL_NOTIFICATION_DATA [doc] */
+{
+    ULONG flags;
+    const UNICODE_STRING *path, *name;
+    void *base;
+    ULONG size;
+};
+
+#define DLL_LOADED 1
+
+/* Before any code of the module runs. If its stubs cannot be hooked, its calls on a carrier would
+   go wrong without a sign: the process is told, and workers stay at home from then on. */
+static void CALLBACK dll_loaded( ULONG reason, const struct dll_notification *data, void *context )
+{
+    unsigned int first = patch_count;
+    const char *why;
+
+    (void)context;
+    if (reason != DLL_LOADED || (HMODULE)data->base != GetModuleHandleA( "win32u.dll" )) return;
+    if (prepare_others( data->base, &why ) && commit( first )) return;
+    ums_log( "the system-call stubs of win32u.dll cannot be hooked; workers are not carried any "
+             "more" );
+    ums_carry = 0;
+}
+
+static int prepare_all( HMODULE ntdll, const char **why )
+{
+    NTSTATUS (NTAPI *notify)( ULONG, void *, void *, void ** ) =
+        (void *)GetProcAddress( ntdll, "LdrRegisterDllNotification" );
+    HMODULE win32u = GetModuleHandleA( "win32u.dll" );
+    void *cookie;
+
+    if (!prepare_others( ntdll, why )) return 0;
+    if (win32u) return prepare_others( win32u, why );
+    *why = "loads of modules are not announced";
+    return notify && !notify( 0, (void *)dll_loaded, NULL, &cookie );
+}
+
+/* Which of the table's matter depends on the engine. */
+static void drop_quick_ones( void )
+{
+    unsigned int i, kept = 0;
+
+    for (i = 0; i < patch_count; i++)
+    {
+        const struct call_row *row = &ums_call_rows[patches[i].row];
+
+        if (row->cls > CALL_QUICK) patches[kept++] = patches[i];
+    }
+    patch_count = kept;
+}
+
+int ums_hook_stubs_install( const char **why )
+{
+    unsigned int listed = patch_count;
+
+    if (!ums_carry) drop_quick_ones();
+    else if (!prepare_all( GetModuleHandleA( "ntdll.dll" ), why ))
+    {
+        patch_count = listed;
+        return 0;
+    }
+    *why = "the code of system-call stubs cannot be written";
+    return commit( 0 );
+}
+
+int ums_hook_owns( const void *code )
+{
+    unsigned int i;
+
+    for (i = 0; i < place_count; i++)
+        if ((ULONG_PTR)code - (ULONG_PTR)places[i].memory < places[i].size) return 1;
     return 0;
 }

@@ -30,9 +30,25 @@ ums_tls_offset:
 ums_call_class:
         .space  CALL_NUMBERS
 ums_stub_native:
-        .space  8 * 256
+        .space  8 * STUB_ROWS
 
         .text
+
+/* r11d: the call's class. Does this thread's call matter to UMS? rcx is lost. */
+        .macro  MATTERS yes, no
+        testl   $HOOK_ALL,%r11d
+        jnz     \yes
+        movl    ums_tls_offset(%rip),%ecx
+        movq    %gs:(%rcx),%rcx                 /* the thread's context */
+        testq   %rcx,%rcx
+        jz      \no
+        cmpl    $0,CONTEXT_KIND(%rcx)           /* context->kind == CONTEXT_WORKER */
+        jne     \no
+        testl   $HOOK_WORKERS,%r11d
+        jnz     \yes
+        cmpb    $STATE_CARRIED,CONTEXT_WORD(%rcx)
+        je      \yes
+        .endm
 
 /* ---- every thunk of ntdll and win32u comes here: the fast way out first ---- */
 
@@ -45,18 +61,10 @@ ums_dispatcher_hook:
         movl    %eax,%ecx
         andl    $(CALL_NUMBERS - 1),%ecx
         leaq    ums_call_class(%rip),%r11
-        movzbl  (%r11,%rcx),%ecx                /* ums_call_class[nr] */
-        testl   %ecx,%ecx
-        jnz     1f
-        jmp     *ums_dispatcher(%rip)
-1:      testl   $HOOK_ALL,%ecx
-        jnz     2f
-        movl    ums_tls_offset(%rip),%ecx
-        movq    %gs:(%rcx),%rcx                 /* the thread's context */
-        testq   %rcx,%rcx
+        movzbl  (%r11,%rcx),%r11d               /* ums_call_class[nr] */
+        testl   %r11d,%r11d
         jz      3f
-        cmpl    $0,CONTEXT_KIND(%rcx)           /* context->kind == CONTEXT_WORKER */
-        je      2f
+        MATTERS 2f, 3f
 3:      jmp     *ums_dispatcher(%rip)
 2:      leaq    0x30(%rsp),%rcx
         jmp     hook_frame
@@ -73,20 +81,32 @@ ums_stub_hook:
         movq    %rcx,%r10
         leaq    ums_call_class(%rip),%r11
         movl    %eax,%eax
-        movzbl  (%r11,%rax),%ecx                /* ums_call_class[row] */
-        testl   $HOOK_ALL,%ecx
-        jnz     2f
-        movl    ums_tls_offset(%rip),%ecx
-        movq    %gs:(%rcx),%rcx
-        testq   %rcx,%rcx
-        jz      3f
-        cmpl    $0,CONTEXT_KIND(%rcx)
-        je      2f
+        movzbl  (%r11,%rax),%r11d               /* ums_call_class[row] */
+        MATTERS 2f, 3f
 3:      leaq    ums_stub_native(%rip),%r11
         movq    %r10,%rcx
         jmp     *(%r11,%rax,8)                  /* ums_stub_native[row] */
 2:      leaq    0x28(%rsp),%rcx
         jmp     stub_frame
+        .seh_endproc
+
+/* ---- a call to the Unix side that is no system call: library in rcx, code in edx, args in r8 ---- */
+
+        .globl  ums_unix_hook
+        .def    ums_unix_hook; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_unix_hook
+ums_unix_hook:
+        .seh_endprologue
+        movl    ums_tls_offset(%rip),%eax
+        movq    %gs:(%rax),%rax
+        testq   %rax,%rax
+        jz      1f
+        cmpl    $0,CONTEXT_KIND(%rax)
+        jne     1f
+        cmpb    $STATE_CARRIED,CONTEXT_WORD(%rax)
+        je      ums_unix_call
+1:      jmp     *ums_unix_dispatcher(%rip)
         .seh_endproc
 
 /*
@@ -240,6 +260,13 @@ ums_call_stub:
         TRY_BEGIN ums_try_load
         movq    (%rcx),%rcx
         movq    %rcx,(%rdx)
+        TRY_END
+
+/* ums_try_gs( base in rcx ): read GS, and write it back */
+        TRY_BEGIN ums_try_gs
+        rdgsbase %rdx
+        wrgsbase %rdx
+        movq    %rdx,(%rcx)
         TRY_END
 
 /* EXCEPTION_DISPOSITION try_handler( record, frame, context in r8, dispatch ): make the function

@@ -16,6 +16,16 @@
 struct ums_context;
 struct ums_scheduler;
 
+/* A thread's stack as the host's thread block has it. While a worker is carried, the block of the
+   carrier has that of the worker. */
+struct ke_stack
+{
+    void    *base, *limit;
+    void    *bottom;
+    uint32_t guaranteed;                        /* bytes kept for the handling of an overflow */
+    uint32_t pad;
+};
+
 /* ---- memory: address space that is never given back, so that stale pointers stay readable ---- */
 
 /* Reserve size bytes; NULL when there is no room. Only at start. */
@@ -57,11 +67,39 @@ void ke_resume_thread( uint32_t tid );
 
 /* ---- scheduler stacks ---- */
 
-/* Enter the scheduler's entry point with s->upcall on a stack base kept in s->base; returns when
-   an activation returns. */
-void ke_scheduler_run( struct ums_scheduler *s );
-/* Leave all frames above that base and enter the entry point again with s->upcall. Never
-   returns. */
-_Noreturn void ke_scheduler_upcall( struct ums_scheduler *s );
+/* Enter the scheduler's entry point with these arguments on a stack base kept in s->base; returns
+   when an activation returns. Sets s->teb and s->stack. */
+void ke_scheduler_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param );
+/* Leave all frames above that base and enter the entry point again. Never returns. */
+_Noreturn void ke_scheduler_upcall( struct ums_scheduler *s, uint32_t reason, uintptr_t payload,
+                                    void *param );
+
+/* ---- user parts of workers ---- */
+
+/* Memory for the home thread to park in, kept for the context's slot for ever. 0: memory is
+   short. Enters the kernel. */
+int ke_home_prepare( struct ums_context *w );
+
+/* On the worker's home thread: save the user part in w, leave its stack and call parked( w, arg );
+   when that returns, go on with the user part. If the user part has been handed to others
+   meanwhile, they have gone on with it and this has returned there: w->success. arg may point into
+   the worker's stack, and is good until the user part is handed over. Where the host does not
+   carry, parked is called in place. */
+uint64_t ke_leave_home( struct ums_context *w,
+                        void (*parked)( struct ums_context *w, void *arg ), void *arg );
+
+/* On a carrier, whose scheduler is s: save the user part in w, become the scheduler thread again
+   and call left( s, w, arg ) on s->base. Returns w->success when the user part is resumed. */
+uint64_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
+                           void (*left)( struct ums_scheduler *s, struct ums_context *w,
+                                         uintptr_t arg ), uintptr_t arg );
+
+/* On the scheduler thread s, whose frames are of no more use: go on as the worker. */
+_Noreturn void ke_carry( struct ums_scheduler *s, struct ums_context *w );
+
+/* Take w, which runs on s's thread as we look (s may be wrong or NULL), off it: that thread will call ums_left_preempted on
+   its base, with the whole state of the worker saved. 0: not now, it is in the middle of something;
+   look again. Not on the scheduler's own thread. Enters the kernel. */
+int ke_preempt( struct ums_scheduler *s, struct ums_context *w );
 
 #endif /* UMS_KE_H */

@@ -213,6 +213,11 @@ int ke_init( const char **why )
     return 0;
 }
 
+int ke_parks_outside( void )
+{
+    return use_futex;
+}
+
 const char *ke_park_name( void )
 {
     return use_futex ? "futex" : "address";

@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include "umsnt.h"
 
+struct ums_context;
+struct ums_scheduler;
+
 /* ThreadBasicInformation of NtQueryInformationThread, which mingw-w64 leaves out [sdk] */
 struct thread_basic_info
 {
@@ -23,8 +26,39 @@ struct thread_basic_info
 
 int ke_init( const char **why );                /* 0: the host does not fit, *why says why */
 const char *ke_park_name( void );
+int ke_parks_outside( void );                   /* ke_wait makes no NT call */
 
-void ke_clear_x87( void );                      /* upcall_x86_64.S */
+/* probe.c: NULL, or why workers cannot be carried here. Once, when the hook knows how to make
+   calls and before anybody runs under UMS. */
+const char *ke_probe_carry( void );
+
+/* The user part that switch_x86_64.S draws; w->sp points at it. */
+struct ke_user_part
+{
+    M128A    xmm6_15[10];
+    uint32_t mxcsr;
+    uint16_t control_word, pad;
+    uint64_t r15, r14, r13, r12, rdi, rsi, rbx, rbp, rip;
+};
+_Static_assert( sizeof(struct ke_user_part) == 0xf0, "switch_x86_64.S" );
+
+/* ke_carry.c */
+void ke_look_at_stack( struct ums_context *w );
+/* The registers that context's flags ask for, of a worker that may be anywhere; context already
+   holds those of its home thread. */
+void ke_worker_context( struct ums_context *w, CONTEXT *context );
+
+/* switch_x86_64.S */
+void ke_switch_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param );
+uint64_t ke_switch_home( struct ums_context *w,
+                         void (*parked)( struct ums_context *w, void *arg ), void *arg );
+void ke_preempted( void );                      /* where a suspender puts the carrier */
+void ke_clear_x87( void );
+void ke_call_rbx( void );                       /* where a user part made by hand begins */
+extern uint64_t ums_xsave_mask;                 /* what of the extended state is saved then */
+extern uint32_t ums_gs_by_syscall;              /* GS cannot be written by wrgsbase */
+/* Read the GS base and write it back. 0 if the processor or the kernel does not allow it. */
+int ums_try_gs( uint64_t *base );
 
 /* hook_x86_64.S: a Linux system call, past Wine */
 uint64_t ums_linux_syscall( uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d );

@@ -36,7 +36,7 @@ static const char *activate( void );
 
 static const struct ums_private private_interface =
 {
-    activate, ums_thread_bind, ums_thread_made, ums_worker_unbind, set_child_hook, describe
+    activate, ums_thread_bind, ums_thread_made, ums_worker_unbind, set_child_hook, ums_yield, describe
 };
 
 const struct ums_private * WINAPI ums_private( void )
@@ -44,41 +44,65 @@ const struct ums_private * WINAPI ums_private( void )
     return &private_interface;
 }
 
-static int install_hook( const char **name, const char **why )
+struct hook
+{
+    const char *name;
+    int (*find)( const char **why );
+    int (*install)( const char **why );
+};
+
+static const struct hook hooks[] =
+{
+    { "dispatcher", ums_hook_dispatcher_find, ums_hook_dispatcher_install },
+    { "stubs",      ums_hook_stubs_find,      ums_hook_stubs_install },
+};
+
+/* The first that fits, or the one that is wanted. */
+static const struct hook *find_hook( const char **why )
 {
     char wanted[16];
     int any = !ums_env( "UMS_HOOK", wanted, sizeof(wanted) ) || !lstrcmpA( wanted, "auto" );
+    unsigned int i;
 
-    if (!any && lstrcmpA( wanted, "dispatcher" ) && lstrcmpA( wanted, "stubs" ))
+    *why = "UMS_HOOK is none of auto, dispatcher, stubs";
+    for (i = 0; i < ARRAYSIZE(hooks); i++)
     {
-        *why = "UMS_HOOK is none of auto, dispatcher, stubs";
-        return 0;
+        if (!any && lstrcmpA( wanted, hooks[i].name )) continue;
+        if (hooks[i].find( why )) return &hooks[i];
+        ums_info( "not hook %s, because %s", hooks[i].name, *why );
     }
-    if (any || !lstrcmpA( wanted, "dispatcher" ))
-    {
-        *name = "dispatcher";
-        if (ums_hook_dispatcher( why )) return 1;
-        if (!any) return 0;
-        ums_info( "hook stubs, because %s", *why );
-    }
-    *name = "stubs";
-    return ums_hook_stubs( why );
+    return NULL;
 }
 
-static const char *choose_engine( const char **why )
+/* "carry", "handoff" or, if anything will do, "auto"; NULL for anything else. */
+static const char *wanted_engine( void )
 {
+    static const char *const engines[] = { "auto", "carry", "handoff" };
     char wanted[16];
+    unsigned int i;
 
-    if (!ums_env( "UMS_ENGINE", wanted, sizeof(wanted) ) || !lstrcmpA( wanted, "auto" ) ||
-        !lstrcmpA( wanted, "handoff" ))
-        return "handoff";
-    if (!lstrcmpA( wanted, "carry" ))
-    {
-        ums_info( "engine handoff, because carrying is not built yet" );
-        return "handoff";
-    }
-    *why = "UMS_ENGINE is none of auto, carry, handoff";
+    if (!ums_env( "UMS_ENGINE", wanted, sizeof(wanted) )) return engines[0];
+    for (i = 0; i < ARRAYSIZE(engines); i++) if (!lstrcmpA( wanted, engines[i] )) return engines[i];
     return NULL;
+}
+
+/* The engine is known before the hook is installed: what the hook has to see depends on it. Any
+   doubt, and nobody insists: handoff, which works everywhere. NULL: *why says what does not fit. */
+static const char *start_engine( const struct hook *hook, const char **why )
+{
+    const char *wanted = wanted_engine();
+
+    *why = "UMS_ENGINE is none of auto, carry, handoff";
+    if (!wanted) return NULL;
+    if (lstrcmpA( wanted, "handoff" ))
+    {
+        ums_carry = !(*why = ke_probe_carry());
+        if (ums_carry && ums_hook_unix_install( why ) && hook->install( why )) return "carry";
+        ums_carry = 0;
+        if (lstrcmpA( wanted, "auto" )) return NULL;
+        ums_info( "engine handoff, because %s", *why );
+    }
+    return hook->install( why ) ? "handoff" : NULL;
 }
 
 static void read_grace( void )
@@ -103,11 +127,12 @@ static const char *host_name( void )
 /* NULL, or why it cannot be done here. */
 static const char *start( void )
 {
-    const char *why = "memory is short", *hook = "", *engine, *wine;
+    const char *why = "memory is short", *engine, *wine;
+    const struct hook *hook;
     HMODULE pinned;
 
-    if (!(engine = choose_engine( &why )) || !ums_completion_init() || !ums_context_init() ||
-        !ums_scheduler_init() || !ke_init( &why ) || !install_hook( &hook, &why ))
+    if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
+        !ke_init( &why ) || !(hook = find_hook( &why )) || !(engine = start_engine( hook, &why )))
         return why;
 
     /* threads may be inside the hook at any time from now on */
@@ -116,8 +141,7 @@ static const char *start( void )
     read_grace();
     wine = host_name();
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,
-               hook,
-               ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
+               hook->name, ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
     ums_info( "active, %s", description );
     return NULL;
 }

@@ -13,28 +13,21 @@
 
 #include "ums_core.h"
 
-struct pool_header
-{
-    _Atomic uint32_t live;                      /* 1 between alloc and close */
-    _Atomic uint32_t next;                      /* index + 1 of the next free slot; valid while
-                                                   on the free stack */
-    uint64_t pad;
-};
-_Static_assert( sizeof(struct pool_header) == 16, "objects are 16-aligned" );
+_Static_assert( sizeof(struct ums_pool_header) == 32, "where in a cache line objects begin" );
 
-static struct pool_header *pool_header( const struct ums_pool *pool, uint32_t index )
+static struct ums_pool_header *pool_header( const struct ums_pool *pool, uint32_t index )
 {
-    return (struct pool_header *)(pool->base + (size_t)index * pool->slot);
+    return (struct ums_pool_header *)(pool->base + (size_t)index * pool->slot);
 }
 
-static struct pool_header *header_of( const void *object )
+static struct ums_pool_header *header_of( const void *object )
 {
-    return (struct pool_header *)object - 1;
+    return (struct ums_pool_header *)object - 1;
 }
 
 int ums_pool_init( struct ums_pool *pool, size_t object, uint32_t max )
 {
-    pool->slot = (sizeof(struct pool_header) + object + 63) & ~(size_t)63;
+    pool->slot = POOL_SLOT( object );
     pool->max  = max;
     pool->base = ke_reserve( pool->slot * max );
     return pool->base != NULL;
@@ -43,7 +36,7 @@ int ums_pool_init( struct ums_pool *pool, size_t object, uint32_t max )
 static void *pool_pop( struct ums_pool *pool )
 {
     uint64_t head = atomic_load( &pool->free );
-    struct pool_header *slot;
+    struct ums_pool_header *slot;
 
     for (;;)
     {
@@ -80,8 +73,8 @@ void *ums_pool_alloc( struct ums_pool *pool )
 
 void ums_pool_free( struct ums_pool *pool, void *object )
 {
-    struct pool_header *slot = header_of( object );
-    uint32_t index = (uint32_t)(((char *)slot - pool->base) / pool->slot);
+    struct ums_pool_header *slot = header_of( object );
+    uint32_t index = ums_pool_index( pool, object );
     uint64_t head = atomic_load( &pool->free );
     uint64_t next;
 
@@ -107,13 +100,9 @@ int ums_pool_close( void *object )
     return atomic_compare_exchange_strong( &header_of( object )->live, &live, 0 );
 }
 
-int ums_pool_valid( const struct ums_pool *pool, const void *object )
+uint32_t ums_pool_index( const struct ums_pool *pool, const void *object )
 {
-    uintptr_t offset = (uintptr_t)object - (uintptr_t)pool->base - sizeof(struct pool_header);
-
-    if (!pool->base) return 0;                  /* not started: there is nothing */
-    if (offset % pool->slot || offset / pool->slot >= atomic_load( &pool->made )) return 0;
-    return atomic_load( &header_of( object )->live );
+    return (uint32_t)(((char *)header_of( object ) - pool->base) / pool->slot);
 }
 
 uint32_t ums_pool_made( const struct ums_pool *pool )
@@ -123,7 +112,7 @@ uint32_t ums_pool_made( const struct ums_pool *pool )
 
 void *ums_pool_at( const struct ums_pool *pool, uint32_t index )
 {
-    struct pool_header *slot = pool_header( pool, index );
+    struct ums_pool_header *slot = pool_header( pool, index );
 
     return atomic_load( &slot->live ) ? slot + 1 : NULL;
 }

@@ -127,13 +127,16 @@ NTSTATUS NTAPI RtlExecuteUmsThread( PVOID context )
     return ums_execute( context );
 }
 
-/* x87 exceptions are cleared on the way [seen]. */
+static uint64_t status_itself( ums_status status )
+{
+    return (uint64_t)status;
+}
+
+/* A call of nothing but a jump at its end, so that a carried worker's switch returns to our caller
+   at once. */
 NTSTATUS NTAPI RtlUmsThreadYield( PVOID param )
 {
-    NTSTATUS status = ums_yield( param );
-
-    if (!status) ke_clear_x87();
-    return status;
+    return (NTSTATUS)ums_yield( param, STATUS_SUCCESS, status_itself );
 }
 
 NTSTATUS NTAPI NtUmsThreadYield( PVOID param )

@@ -5,17 +5,25 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A worker's OS thread is its home. Its TEB, TLS, id, handle and stack are the worker's for life. A
- * scheduler that executes a worker gives it a way to run and parks; here that way is handoff: the
- * home thread is woken. Carrying (the scheduler's own thread goes on as the worker) will be a
- * second way to resume the same READY state.
+ * scheduler that executes a worker has two ways to resume it:
  *
- * One atomic word per worker says who owns it. All transitions are compare-and-swap:
+ *   carry    the scheduler's own thread, the carrier, loads the worker's registers and TEB and goes
+ *            on as the worker. When the worker enters the kernel it goes home first: the carrier
+ *            saves it, becomes the scheduler again and wakes the home thread, which goes on with it.
+ *   handoff  the home thread is woken and the scheduler parks. Where the host cannot carry, and for
+ *            a worker that has to stay at home (WORD_HOME).
  *
- *     NONE --bind--> STARTING --home parks--> QUEUED --dequeue--> READY --execute--> RUNNING
- *     RUNNING --yield--> READY
- *     RUNNING --wait that will block--> BLOCKED          by the worker, before it waits
- *     RUNNING --call that may block--> INKERNEL(seq)     by the worker
- *     INKERNEL(seq) --came back--> RUNNING               by the worker           \ one of the two
+ * One atomic word per worker says who owns it:
+ *
+ *     NONE --bind--> STARTING --home parks--> QUEUED --dequeue--> READY
+ *     READY --execute--> CARRIED
+ *     CARRIED --yield--> READY                           by its carrier
+ *     CARRIED --handoff, or it enters the kernel--> RUNNING, INKERNEL, BLOCKED at home   by its carrier
+ *     CARRIED --suspended--> BLOCKED                     by its carrier
+ *     RUNNING --yield--> READY                           by the worker at home, as all below
+ *     RUNNING --wait that will block--> BLOCKED          before it waits
+ *     RUNNING --call that may block--> INKERNEL(seq)
+ *     INKERNEL(seq) --came back--> RUNNING                                      \ one of the two
  *     INKERNEL(seq) --grace is over--> BLOCKED           by its scheduler        / wins the CAS
  *     BLOCKED --the call is done--> QUEUED --dequeue--> READY
  *     RUNNING, INKERNEL, BLOCKED --ends--> DEAD (on the list)
@@ -23,7 +31,12 @@
  *  READY    the user part is parked and belongs to nobody: any scheduler may execute it.
  *  QUEUED   parked too, but on a completion list (or about to be); it becomes READY when it is
  *           dequeued, so that nobody can run it while it is linked.
- *  RUNNING, INKERNEL: owned by w->owner, whose thread waits for the worker's post.
+ *  CARRIED  runs on the thread of w->owner. Only that thread takes it out of this state; others
+ *           change flags at most. So its transitions need no comparison.
+ *  RUNNING, INKERNEL: runs at home, owned by w->owner, whose thread waits for the worker's post.
+ *
+ * What follows an entry into another state is done where nobody who resumes the user part is in the
+ * way: the carrier is on its scheduler's stack again, the home thread on one of its own.
  *
  * Memory is type-stable: contexts, lists and schedulers live in pools that never give memory back,
  * and the sequence number in the state word goes on counting when a slot is used again. So a late
@@ -48,6 +61,7 @@ enum worker_state
     WORKER_STARTING,
     WORKER_QUEUED,
     WORKER_READY,
+    WORKER_CARRIED,
     WORKER_RUNNING,
     WORKER_INKERNEL,
     WORKER_BLOCKED,
@@ -57,10 +71,14 @@ enum worker_state
 /* the state word */
 #define WORD_STATE      ((uint64_t)0xff)
 #define WORD_SUSPENDED  ((uint64_t)0x100)       /* may not be executed; by who suspends, resumes */
-#define WORD_HOME       ((uint64_t)0x200)       /* must be resumed at home, never carried */
-#define WORD_STOPPED    ((uint64_t)0x400)       /* suspended while it ran: its thread stands still
-                                                   in user code, and is resumed as a thread */
-#define WORD_SEQ        ((uint64_t)0x10000)     /* one step of the sequence number in bits 16-63 */
+#define WORD_HOME       ((uint64_t)0x200)       /* parked: must be resumed at home, not carried */
+#define WORD_STOPPED    ((uint64_t)0x400)       /* suspended while it ran at home: its thread stands
+                                                   still in user code, and is resumed as a thread */
+#define WORD_PREEMPTED  ((uint64_t)0x800)       /* suspended while it was carried: BLOCKED without
+                                                   being in a call, all its registers are saved */
+#define WORD_PARKED     (WORD_HOME | WORD_STOPPED | WORD_PREEMPTED)     /* cleared by Execute */
+#define WORD_SEQ        ((uint64_t)0x10000)     /* one step of the sequence number in bits 16-63:
+                                                   each execute and each call is one */
 #define WORD_SEQ_MASK   (~(WORD_SEQ - 1))
 
 enum context_kind
@@ -101,19 +119,22 @@ struct ums_upcall
 
 struct ums_scheduler
 {
-    void *base;                                 /* stack base of every activation; offset known
-                                                   to upcall_x86_64.S */
+    /* what a switch needs; offsets known to switch_x86_64.S */
+    void *base;                                 /* stack base of every activation */
     void (*proc)(void);                         /* SchedulerProc, called from assembly only */
+    void *teb;                                  /* of the scheduler thread */
+    struct ke_stack stack;                      /* its own stack; limit: when it last executed */
+    struct ums_context *current;                /* the worker it last executed; for itself, and
+                                                   for who has stopped its thread */
+    struct ums_list *list;                      /* referenced while in scheduling mode */
+    struct ums_context *context;                /* the scheduler thread's own */
+
     struct ums_upcall upcall;                   /* written by the poster before posted, or by the
                                                    scheduler itself */
     _Atomic uint32_t posted;                    /* upcall is complete (release / acquire) */
     _Atomic uint32_t watching;                  /* the waiting scheduler wakes every grace period
                                                    by itself */
     struct ums_park park;
-    struct ums_list *list;                      /* referenced while in scheduling mode */
-    struct ums_context *context;                /* the scheduler thread's own */
-    struct ums_context *current;                /* the worker it last executed; scheduler thread
-                                                   only */
 };
 
 struct ums_context
@@ -121,8 +142,8 @@ struct ums_context
     /* Part 1: RTL_UMS_CONTEXT. Windows' layout, do not change. */
     _Atomic(struct ums_context *) link;         /* 0x000 */
     uint64_t reserved0;
-    uint8_t  context[0x4d0];                    /* 0x010 */
-    void    *teb;                               /* 0x4e0 */
+    uint8_t  context[0x4d0];                    /* 0x010 a CONTEXT: of a preempted worker */
+    void    *teb;                               /* 0x4e0, begins a cache line */
     _Atomic(void *) user_context;               /* 0x4e8 */
     _Atomic uint32_t flags;                     /* 0x4f0 CONTEXT_* */
     uint32_t reserved1;
@@ -131,10 +152,27 @@ struct ums_context
     uint32_t counts[4];                         /* 0x508 */
 
     /* Part 2: ours. */
-    _Atomic uint64_t word;                      /* the state word */
+    _Atomic uint64_t word;                      /* 0x518 the state word */
+
+    /* 0x520, the next line: what a switch needs; offsets known to switch_x86_64.S. These belong to
+       whoever runs the worker, and are handed on with the state word. */
+    void *sp;                                   /* parked: where its registers are */
+    struct ums_scheduler *owner;                /* who executed it last; written by Execute */
+    struct ums_list *list;                      /* referenced; where it is queued next; written
+                                                   by Execute */
+    uint64_t success;                           /* what the switch returns when it is resumed */
+    struct ke_stack stack;                      /* the worker's own stack */
+
+    /* 0x560 */
+    void *home;                                 /* top of the home thread's parking place */
     struct ums_park park;                       /* the home thread sleeps here */
     uint32_t kind;                              /* enum context_kind; offset known to
                                                    hook_x86_64.S */
+    uint32_t preempted;                         /* the user part is in context and in the parking
+                                                   place, not at sp; offset known to assembly */
+    uint32_t stay_home;                         /* it uses fibers: not to be carried */
+    _Atomic uint32_t local;                     /* carried, but the scheduler's TEB is in GS: a
+                                                   local call */
     _Atomic uint32_t refs;                      /* client's handle, home thread */
     _Atomic uint32_t suspend_count;
     _Atomic uint32_t busy;                      /* the home thread must not be stopped now:
@@ -142,11 +180,7 @@ struct ums_context
     _Atomic uint32_t tid;
     uint32_t slow_calls;                        /* worker only: hint that it makes calls that may
                                                    block */
-    struct ums_scheduler *owner;                /* worker: valid while RUNNING or INKERNEL,
-                                                   written by Execute */
     struct ums_scheduler *scheduler;            /* scheduler context: the scheduler */
-    struct ums_list *list;                      /* referenced; where it is queued next; written
-                                                   by Execute */
     uintptr_t inside;                           /* home thread only: stack pointer of the
                                                    outermost hooked call, or 0 */
     void *start;                                /* what CreateRemoteThreadEx was given */
@@ -154,6 +188,18 @@ struct ums_context
 };
 
 /* ---- pool.c ---- */
+
+/* In front of each object. Objects begin in the middle of a cache line: so the field of a context
+   at 0x4e0 begins one. */
+struct ums_pool_header
+{
+    _Atomic uint32_t live;                      /* 1 between open and close */
+    _Atomic uint32_t next;                      /* index + 1 of the next free slot; valid while
+                                                   on the free stack */
+    uint64_t pad[3];
+};
+
+#define POOL_SLOT( object ) ((sizeof(struct ums_pool_header) + (object) + 63) & ~(size_t)63)
 
 struct ums_pool
 {
@@ -169,9 +215,27 @@ void *ums_pool_alloc( struct ums_pool *pool ); /* not zeroed: the caller resets 
 void  ums_pool_free( struct ums_pool *pool, void *object );
 void  ums_pool_open( void *object );                                   /* handle becomes valid */
 int   ums_pool_close( void *object ); /* handle becomes invalid; 0 if it was not valid */
-int   ums_pool_valid( const struct ums_pool *pool, const void *object );
 void *ums_pool_at( const struct ums_pool *pool, uint32_t index );     /* live object or NULL */
 uint32_t ums_pool_made( const struct ums_pool *pool );
+uint32_t ums_pool_index( const struct ums_pool *pool, const void *object );
+
+/* Does the pointer point at an object that was ever made? Inline, and with the size as a constant,
+   because each Execute asks: a division would cost as much as the switch. */
+static inline int ums_pool_slot( const struct ums_pool *pool, const void *object, size_t size )
+{
+    uintptr_t offset = (uintptr_t)object - (uintptr_t)pool->base - sizeof(struct ums_pool_header);
+
+    /* not started: base is NULL, nothing is made */
+    return !(offset % POOL_SLOT( size )) &&
+           offset / POOL_SLOT( size ) < atomic_load_explicit( &pool->made, memory_order_acquire );
+}
+
+/* A live object? */
+static inline int ums_pool_valid( const struct ums_pool *pool, const void *object, size_t size )
+{
+    return ums_pool_slot( pool, object, size ) &&
+           atomic_load( &((const struct ums_pool_header *)object - 1)->live );
+}
 
 /* ---- park, in scheduler.c ---- */
 
@@ -199,6 +263,8 @@ struct ums_context *ums_list_next( struct ums_context *context );
 
 int  ums_context_init( void );
 struct ums_context *ums_context_check( void *handle );
+int  ums_context_slot( const void *handle );    /* it points at a context, live or not */
+uint32_t ums_context_index( const struct ums_context *context );
 ums_status ums_context_create( struct ums_context **context );
 ums_status ums_context_delete( void *handle );
 void ums_context_unref( struct ums_context *context );
@@ -216,6 +282,8 @@ static inline enum worker_state word_state( uint64_t word )
 /* ---- scheduler.c ---- */
 
 extern int64_t ums_grace;                                             /* 100 ns */
+extern int ums_carry;                           /* workers are carried where they can be; written
+                                                   once, at start */
 
 int  ums_scheduler_init( void );
 ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void), void *param );
@@ -223,9 +291,10 @@ ums_status ums_scheduler_attach( void *list, void *context );
 void ums_scheduler_detach( struct ums_context *context );
 void ums_scheduler_end( struct ums_context *context );
 ums_status ums_execute( void *handle );
-ums_status ums_yield( void *param );
+_Noreturn void ums_scheduler_wait( struct ums_scheduler *s );
 
-/* a worker's life, called on its home thread but for bind, made and unbind */
+/* ---- worker.c: a worker's life, called on its home thread but for bind, made and unbind ---- */
+
 ums_status ums_worker_bind( void *context, void *list, void *start, void *param,
                             struct ums_context **worker );
 void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid, int suspended );
@@ -235,9 +304,31 @@ void ums_worker_end( struct ums_context *w );
 void ums_worker_killed( struct ums_context *w ); /* by whoever killed the thread */
 void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */
 int  ums_worker_continued( struct ums_context *w ); /* by whoever is about to resume it */
+void ums_worker_queue_stopped( struct ums_context *w, uint64_t word );
+
+/* The worker itself, at home or on a carrier. Those that enter the kernel return at home. */
+static inline int ums_worker_is_carried( struct ums_context *w );
+void ums_worker_go_home( struct ums_context *w );
 int  ums_worker_block( struct ums_context *w, uintptr_t payload );
 int  ums_worker_enter_kernel( struct ums_context *w );
 void ums_worker_back( struct ums_context *w );
+/* Returns success, or what failed makes of the status. */
+uint64_t ums_yield( void *param, uint64_t success, uint64_t (*failed)( ums_status status ) );
+
+/* ---- carry.c: a worker leaves its carrier; on the stack of its scheduler ---- */
+
+_Noreturn void ums_left_yield( struct ums_scheduler *s, struct ums_context *w, uintptr_t param );
+_Noreturn void ums_left_running( struct ums_scheduler *s, struct ums_context *w, uintptr_t stopped );
+_Noreturn void ums_left_inkernel( struct ums_scheduler *s, struct ums_context *w, uintptr_t unused );
+_Noreturn void ums_left_blocked( struct ums_scheduler *s, struct ums_context *w,
+                                 uintptr_t payload );
+_Noreturn void ums_left_preempted( struct ums_scheduler *s, struct ums_context *w,
+                                   uintptr_t unused );
+
+static inline int ums_worker_is_carried( struct ums_context *w )
+{
+    return word_state( atomic_load_explicit( &w->word, memory_order_relaxed ) ) == WORKER_CARRIED;
+}
 
 /* ---- sizes that Windows or the assembly rely on ---- */
 
@@ -248,5 +339,6 @@ _Static_assert( offsetof( struct ums_context, flags ) == 0x4f0, "RTL_UMS_CONTEXT
 _Static_assert( offsetof( struct ums_context, context_lock ) == 0x4f8,
                 "RTL_UMS_CONTEXT.ContextLock" );
 _Static_assert( offsetof( struct ums_context, word ) == 0x518, "end of RTL_UMS_CONTEXT" );
+_Static_assert( offsetof( struct ums_context, home ) == 0x560, "the switch's line" );
 
 #endif /* UMS_CORE_H */

@@ -9,6 +9,7 @@
 #define UMS_PRIVATE_H
 
 #include <windows.h>
+#include <stdint.h>
 #include "umsnt.h"
 
 struct ums_context;
@@ -29,6 +30,9 @@ struct ums_private
     void (*worker_unbind)( struct ums_context *worker );
     /* Called for each process that this one creates, while it stands still. */
     void (*set_child_hook)( void (*hook)( HANDLE process ) );
+    /* UmsThreadYield: success when the worker is executed again, else what failed makes of the
+       status. */
+    uint64_t (*yield)( void *param, uint64_t success, uint64_t (*failed)( int32_t status ) );
     /* "engine=handoff hook=dispatcher host=wine-8.0" */
     const char *(*describe)( void );
 };

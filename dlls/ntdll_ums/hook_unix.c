@@ -1,0 +1,118 @@
+/*
+ * Calls into the Unix side that are no system calls: Wine's DLLs make them through a pointer which
+ * ntdll exports and most modules copy when they start.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * They use the system-call frame of the TEB in GS. On a carrier that would be the worker's, on a
+ * thread that is not the worker's, while its home thread may be using it; and what they do with the
+ * calling thread, they would do as the scheduler. So a carried worker goes home for them as for any
+ * call that may block. Reading the precise time is known to need nothing of the thread; it is made
+ * on the carrier with the scheduler's TEB. Only where workers are carried.
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include <string.h>
+#include "ums_core.h"
+#include "hook.h"
+#include "ke_win32.h"
+
+typedef uint64_t (WINAPI *unix_call)( uint64_t library, uint32_t code, void *args );
+
+void *ums_unix_dispatcher;                      /* Wine's own; written before the hook is seen */
+
+/* The one that may be made on the carrier: what it looks like was seen at the start. */
+static uint64_t local_library;
+static uint32_t local_code;
+
+/* From assembly, by a carried worker. */
+uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
+{
+    unix_call dispatcher = (unix_call)ums_unix_dispatcher;
+    struct ums_context *self = ke_current();
+    uint64_t ret;
+
+    if (library == local_library && code == local_code)
+    {
+        ums_local_begin( self );
+        ret = dispatcher( library, code, args );
+        ums_local_end( self );
+        return ret;
+    }
+    ums_worker_enter_kernel( self );
+    self->inside = (uintptr_t)__builtin_frame_address( 0 );
+    ret = dispatcher( library, code, args );
+    self->inside = 0;
+    ums_worker_back( self );
+    return ret;
+}
+
+static uint64_t WINAPI note_call( uint64_t library, uint32_t code, void *args )
+{
+    local_library = library;
+    local_code = code;
+    return ((unix_call)ums_unix_dispatcher)( library, code, args );
+}
+
+/* ---- putting it in place ---- */
+
+/* The value is an address of Wine's Unix side, which nothing else in the data of a module can be.
+   One store each: a call that is being made goes one way or the other. */
+static void replace_copies( char *base )
+{
+    const IMAGE_NT_HEADERS *nt = (void *)(base + ((IMAGE_DOS_HEADER *)base)->e_lfanew);
+    const IMAGE_SECTION_HEADER *section = IMAGE_FIRST_SECTION( nt );
+    unsigned int i;
+
+    for (i = 0; i < nt->FileHeader.NumberOfSections; i++, section++)
+    {
+        void **word = (void **)(base + section->VirtualAddress);
+        void **end = word + section->Misc.VirtualSize / sizeof(*word);
+
+        if (!(section->Characteristics & IMAGE_SCN_MEM_WRITE)) continue;
+        for (; word < end; word++)
+            if (*word == ums_unix_dispatcher) InterlockedExchangePointer( word, ums_unix_hook );
+    }
+}
+
+/* Modules that started before us have made their copies; only Wine's own do. */
+static void replace_all_copies( void )
+{
+    static const char signature[] = "Wine builtin DLL";
+    const LIST_ENTRY *head, *entry;
+
+    head = &NtCurrentTeb()->ProcessEnvironmentBlock->Ldr->InMemoryOrderModuleList;
+    for (entry = head->Flink; entry != head; entry = entry->Flink)
+    {
+        char *base = CONTAINING_RECORD( entry, LDR_DATA_TABLE_ENTRY, InMemoryOrderLinks )->DllBase;
+
+        if (!memcmp( base + sizeof(IMAGE_DOS_HEADER), signature, sizeof(signature) ))
+            replace_copies( base );
+    }
+}
+
+int ums_hook_unix_install( const char **why )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    LONGLONG (WINAPI *precise_time)( void ) =
+        (void *)GetProcAddress( ntdll, "RtlGetSystemTimePrecise" );
+    void **slot = (void **)GetProcAddress( ntdll, "__wine_unix_call_dispatcher" );
+
+    if (!slot || !*slot)
+    {
+        *why = "there is no dispatcher of Unix calls";
+        return 0;
+    }
+    ums_unix_dispatcher = *slot;
+    if (!ums_try_store( slot, (uint64_t)(ULONG_PTR)note_call ))
+    {
+        *why = "the pointer to the dispatcher of Unix calls cannot be written";
+        return 0;
+    }
+    if (precise_time) precise_time();
+    *slot = (void *)ums_unix_hook;
+    replace_all_copies();
+    return 1;
+}

@@ -1,0 +1,262 @@
+/*
+ * ke.h's user parts of workers: the parking places, preemption, what is known of a stack.
+ * The switch itself is in switch_x86_64.S, the decision whether the host can carry in probe.c.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include <string.h>
+#include "ums_core.h"
+#include "asm_offsets.h"
+#include "hook.h"
+#include "ke_win32.h"
+
+#define TEB_FIBER_DATA  0x20
+#define HOMES_PER_SLAB  64
+#define MAX_SLABS       1024                    /* 65536 contexts, context.c */
+
+/* ---- parking places ---- */
+
+/* Slabs of parking places, by the index of the context's slot; never given back. One allocation
+   for many, because each mapping of a process counts where there are ten thousand threads. No
+   guard pages for the same reason: what runs there is ours and shallow, and the lower end of a
+   place is the room for a preempted worker's registers, not a neighbour. */
+static char *_Atomic slabs[MAX_SLABS];
+
+int ke_home_prepare( struct ums_context *w )
+{
+    uint32_t index = ums_context_index( w ), slab = index / HOMES_PER_SLAB;
+    char *mem, *expected = NULL;
+    SIZE_T size = HOMES_PER_SLAB * HOME_SIZE;
+
+    if (!ums_carry || w->home) return 1;
+    if (!(mem = atomic_load( &slabs[slab] )))
+    {
+        if (!(mem = ke_reserve( size )) || !ke_commit( mem, size )) return 0;
+        if (!atomic_compare_exchange_strong( &slabs[slab], &expected, mem ))
+        {
+            VirtualFree( mem, 0, MEM_RELEASE );
+            mem = expected;
+        }
+    }
+    w->home = mem + (index % HOMES_PER_SLAB + 1) * HOME_SIZE;
+    return 1;
+}
+
+/* ---- at home ---- */
+
+/* What the worker's TEB says of its stack goes with the worker when it is carried. A thread that
+   uses fibers changes it without a system call: it is not carried any more. At home, or on a
+   carrier for a TEB that is up to date. */
+void ke_look_at_stack( struct ums_context *w )
+{
+    const char *teb = (const char *)NtCurrentTeb();
+
+    w->stack.base       = *(void *const *)(teb + TEB_STACK_BASE);
+    w->stack.limit      = *(void *const *)(teb + TEB_STACK_LIMIT);
+    w->stack.bottom     = *(void *const *)(teb + TEB_STACK_BOTTOM);
+    w->stack.guaranteed = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
+    w->stay_home        = *(void *const *)(teb + TEB_FIBER_DATA) != NULL;
+}
+
+uint64_t ke_leave_home( struct ums_context *w,
+                        void (*parked)( struct ums_context *w, void *arg ), void *arg )
+{
+    if (!ums_carry)
+    {
+        /* what the thread does meanwhile is no call of the worker's, who may be RUNNING before the
+           thread has gone to sleep */
+        uintptr_t inside = w->inside;
+
+        w->inside = UINTPTR_MAX;
+        ke_clear_x87();                         /* none after a yield [seen] */
+        parked( w, arg );
+        w->inside = inside;
+        return w->success;
+    }
+    ke_look_at_stack( w );
+    return ke_switch_home( w, parked, arg );
+}
+
+/* ---- the scheduler thread ---- */
+
+void ke_scheduler_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param )
+{
+    const char *teb = s->teb;
+
+    s->stack.base       = *(void *const *)(teb + TEB_STACK_BASE);
+    s->stack.limit      = *(void *const *)(teb + TEB_STACK_LIMIT);
+    s->stack.bottom     = *(void *const *)(teb + TEB_STACK_BOTTOM);
+    s->stack.guaranteed = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
+    ke_switch_run( s, reason, payload, param );
+}
+
+/* ---- preemption ---- */
+
+static uint32_t scheduler_tid( struct ums_scheduler *s )
+{
+    return s && s->context ? atomic_load( &s->context->tid ) : 0;
+}
+
+static int is_our_code( ULONG_PTR rip )
+{
+    extern IMAGE_DOS_HEADER __ImageBase;
+    const IMAGE_NT_HEADERS *nt = (void *)((char *)&__ImageBase + __ImageBase.e_lfanew);
+
+    return rip - (ULONG_PTR)&__ImageBase < nt->OptionalHeader.SizeOfImage ||
+           ums_hook_owns( (const void *)rip );
+}
+
+/* Is this Windows memory? Code on Wine's Unix side is not: it belongs to the carrier and must be
+   left by the same thread. Some of it runs on the user stack (win32u of Wine 8.0). */
+static int is_windows_code( ULONG_PTR rip )
+{
+    MEMORY_BASIC_INFORMATION info;
+
+    return VirtualQuery( (const void *)rip, &info, sizeof(info) ) && info.State == MEM_COMMIT;
+}
+
+/* The thread of s stands still: is it in the middle of user code of w? Our own code must not be
+   interrupted: it may have half of the worker's state in place, or the TEB of the scheduler. */
+static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, const CONTEXT *context )
+{
+    const char *teb = w->teb;
+
+    if (!ums_worker_is_carried( w ) || w->owner != s || s->current != w) return 0;
+    if (atomic_load( &w->local ) || is_our_code( context->Rip )) return 0;
+    return context->Rsp > *(const ULONG_PTR *)(teb + TEB_STACK_BOTTOM) &&
+           context->Rsp <= *(const ULONG_PTR *)(teb + TEB_STACK_BASE) &&
+           is_windows_code( context->Rip );
+}
+
+static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )
+{
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+    if (ums_get_context_native( thread, &context ) || !is_in_user_code( s, w, &context )) return 0;
+    memcpy( w->context, &context, sizeof(context) );
+    w->preempted   = 1;
+    context.Rip    = (ULONG_PTR)ke_preempted;
+    context.Rsp    = (ULONG_PTR)s->base;
+    context.Rcx    = (ULONG_PTR)w;
+    context.Rdx    = (ULONG_PTR)s;
+    context.EFlags = 0x202;
+    if (!ums_set_context_native( thread, &context )) return 1;
+    w->preempted   = 0;
+    return 0;
+}
+
+int ke_preempt( struct ums_scheduler *s, struct ums_context *w )
+{
+    uint32_t tid = scheduler_tid( s );
+    HANDLE thread = tid ? OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT |
+                                      THREAD_SET_CONTEXT, FALSE, tid ) : NULL;
+    int done = 0;
+
+    if (thread && !ums_suspend_native( thread ))
+    {
+        done = preempt_stopped( thread, s, w );
+        ums_resume_native( thread );
+    }
+    if (thread) CloseHandle( thread );
+    if (!done) SwitchToThread();
+    return done;
+}
+
+/* ---- the registers of a worker that is not at home ---- */
+
+static int wants( const CONTEXT *context, DWORD flags )
+{
+    return (context->ContextFlags & flags) == flags;
+}
+
+static void user_part_context( const struct ke_user_part *part, CONTEXT *context )
+{
+    if (wants( context, CONTEXT_CONTROL ))
+    {
+        context->Rip    = part->rip;
+        context->Rsp    = (ULONG_PTR)(part + 1);
+        context->EFlags = 0x202;
+    }
+    if (wants( context, CONTEXT_INTEGER ))
+    {
+        context->Rbx = part->rbx;
+        context->Rbp = part->rbp;
+        context->Rsi = part->rsi;
+        context->Rdi = part->rdi;
+        context->R12 = part->r12;
+        context->R13 = part->r13;
+        context->R14 = part->r14;
+        context->R15 = part->r15;
+    }
+    if (wants( context, CONTEXT_FLOATING_POINT ))
+    {
+        context->MxCsr = context->FltSave.MxCsr = part->mxcsr;
+        context->FltSave.ControlWord = part->control_word;
+        memcpy( &context->Xmm6, part->xmm6_15, sizeof(part->xmm6_15) );
+    }
+}
+
+static void preempted_context( const struct ums_context *w, CONTEXT *context, int saved_all )
+{
+    const CONTEXT *saved = (const CONTEXT *)w->context;
+
+    if (wants( context, CONTEXT_CONTROL ))
+    {
+        context->Rip    = saved->Rip;
+        context->Rsp    = saved->Rsp;
+        context->EFlags = saved->EFlags;
+        context->SegCs  = saved->SegCs;
+        context->SegSs  = saved->SegSs;
+    }
+    if (wants( context, CONTEXT_INTEGER ))
+    {
+        ULONG_PTR rsp = context->Rsp;
+
+        memcpy( &context->Rax, &saved->Rax, 16 * sizeof(saved->Rax) );
+        context->Rsp = rsp;                     /* belongs to CONTEXT_CONTROL */
+    }
+    if (saved_all && wants( context, CONTEXT_FLOATING_POINT ))
+    {
+        memcpy( &context->FltSave, (const char *)w->home - HOME_SIZE, sizeof(context->FltSave) );
+        context->MxCsr = context->FltSave.MxCsr;
+    }
+}
+
+static void carried_context( struct ums_context *w, CONTEXT *context )
+{
+    uint32_t tid = scheduler_tid( w->owner );
+    HANDLE thread = tid ? OpenThread( THREAD_GET_CONTEXT, FALSE, tid ) : NULL;
+
+    if (!thread) return;
+    ums_get_context_native( thread, context );
+    CloseHandle( thread );
+    /* stopped there already, but the carrier has not taken notice */
+    if (w->preempted) preempted_context( w, context, 0 );
+}
+
+/* Is the home thread in its parking place? */
+static int is_parked( const struct ums_context *w )
+{
+    HANDLE thread = OpenThread( THREAD_GET_CONTEXT, FALSE, atomic_load( &w->tid ) );
+    CONTEXT context;
+    int ret;
+
+    if (!thread) return 0;
+    context.ContextFlags = CONTEXT_CONTROL;
+    ret = !ums_get_context_native( thread, &context ) &&
+          (ULONG_PTR)w->home - context.Rsp < HOME_SIZE;
+    CloseHandle( thread );
+    return ret;
+}
+
+void ke_worker_context( struct ums_context *w, CONTEXT *context )
+{
+    if (ums_worker_is_carried( w )) carried_context( w, context );
+    else if (w->preempted) preempted_context( w, context, 1 );
+    else if (is_parked( w )) user_part_context( w->sp, context );
+}

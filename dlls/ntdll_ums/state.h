@@ -1,0 +1,67 @@
+/*
+ * Transitions of a worker's state word, for scheduler.c, worker.c and carry.c only.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef UMS_STATE_H
+#define UMS_STATE_H
+
+#include "ums_core.h"
+
+enum                                            /* UMS_SCHEDULER_REASON [sdk] */
+{
+    REASON_STARTUP,
+    REASON_BLOCKED,
+    REASON_YIELD
+};
+
+#define PAYLOAD_INTERRUPT 0                     /* Blocked: suspended [seen] */
+#define PAYLOAD_SYSCALL   1                     /* Blocked: in a system call [doc] */
+
+/* Replace the state and add flags, keep the other bits, which others may change meanwhile. 0 if
+   the worker was in another state. */
+static inline int worker_move( struct ums_context *w, enum worker_state from, uint64_t to )
+{
+    uint64_t word = atomic_load( &w->word );
+
+    do if (word_state( word ) != from) return 0;
+    while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | to ));
+    return 1;
+}
+
+/* Take the worker, which runs at home, off its scheduler, whatever it is doing there. 0 if it is
+   on none. */
+static inline int worker_leave( struct ums_context *w, uint64_t to )
+{
+    return worker_move( w, WORKER_RUNNING, to ) || worker_move( w, WORKER_INKERNEL, to );
+}
+
+/* The carrier's transition out of CARRIED: nobody else changes the state now, so one addition does
+   it. Returns the word as it was. */
+static inline uint64_t worker_leave_carrier( struct ums_context *w, uint64_t to )
+{
+    return atomic_fetch_add( &w->word, to - WORKER_CARRIED );
+}
+
+/* Hand an upcall to a scheduler that waits for it. The caller has just taken the worker off it,
+   nobody else posts. The wake-up after the store may come when the scheduler has long gone on:
+   it is spurious then. */
+static inline void scheduler_post( struct ums_scheduler *s, uint32_t reason, uintptr_t payload,
+                                   void *param )
+{
+    s->upcall.reason  = reason;
+    s->upcall.payload = payload;
+    s->upcall.param   = param;
+    atomic_store( &s->posted, 1 );
+    ums_unpark( &s->park );
+}
+
+/* Before the worker gets a way to run at home: from here on somebody may post. */
+static inline void scheduler_expect( struct ums_scheduler *s, uint32_t watching )
+{
+    atomic_store( &s->posted, 0 );
+    atomic_store( &s->watching, watching );
+}
+
+#endif /* UMS_STATE_H */

@@ -1,0 +1,482 @@
+/*
+ * The switch: scheduler threads, user parts of workers, and how one becomes the other.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Three kinds of stack meet here. All frames are 16-aligned at the stack pointer.
+ *
+ * A user part, on the worker's stack; w->sp is its lowest address. What the Win64 ABI wants kept
+ * across a call, and nothing else:
+ *
+ *      rsp+ 0x00  xmm6 .. xmm15
+ *           0xa0  mxcsr
+ *           0xa4  x87 control word
+ *           0xa8  r15 r14 r13 r12 rdi rsi rbx rbp
+ *           0xe8  return address; rsp was 8 modulo 16 at entry
+ *
+ * The base of a scheduler thread; s->base. Every activation of SchedulerProc is a call from here,
+ * and so is what follows when a worker has left its carrier: all frames above the base are dropped
+ * by loading it. So Execute saves nothing of the scheduler.
+ *
+ *      rsp+ 0x00  home space of what is called
+ *           0x20  xmm6 .. xmm15
+ *           0xc0  mxcsr
+ *           0xc4  x87 control word
+ *           0xc8  s
+ *           0xd0  (pad)
+ *           0xd8  r15 r14 r13 r12 rdi rsi rbx rbp
+ *          0x118  return address of the call that entered scheduling mode
+ *
+ * The parking place of a home thread; w->home. While its worker is away the thread calls from here.
+ *
+ *      rsp+ 0x00  home space of what is called
+ *           0x20  (pad)
+ *           0x28  0, the end of the stack for who unwinds it
+ *
+ * A worker that was preempted has no user part of this shape: its registers are in w->context, a
+ * CONTEXT, and its extended state in the lower end of the parking place (w->home - HOME_XSAVE).
+ *
+ * GS is written by wrgsbase, or by arch_prctl where the kernel does not allow that. A resumed user
+ * part is entered by jmp: a ret would be mispredicted, which costs more than the rest.
+ */
+
+#include "asm_offsets.h"
+
+#define LINUX_ARCH_PRCTL  158
+#define LINUX_ARCH_SET_GS 0x1001
+
+        .data
+        .globl  ums_gs_by_syscall, ums_xsave_mask
+        .p2align 3
+ums_xsave_mask:                                 /* what xsave saves; 0: fxsave */
+        .quad   0
+ums_gs_by_syscall:
+        .long   0
+
+        .text
+
+        .macro  GLOBAL name
+        .globl  \name
+        .def    \name; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc \name
+\name:
+        .endm
+
+/* GS := reg. Where it takes a system call, rax, rcx, rdi, rsi and r11 are lost. */
+        .macro  SET_GS reg
+        testl   $1,ums_gs_by_syscall(%rip)
+        jnz     8f
+        wrgsbase \reg
+        jmp     9f
+8:      movq    \reg,%rsi
+        movl    $LINUX_ARCH_SET_GS,%edi
+        movl    $LINUX_ARCH_PRCTL,%eax
+        syscall
+9:
+        .endm
+
+        .macro  PUSH_NONVOLATILE
+        pushq   %rbp
+        .seh_pushreg %rbp
+        pushq   %rbx
+        .seh_pushreg %rbx
+        pushq   %rsi
+        .seh_pushreg %rsi
+        pushq   %rdi
+        .seh_pushreg %rdi
+        pushq   %r12
+        .seh_pushreg %r12
+        pushq   %r13
+        .seh_pushreg %r13
+        pushq   %r14
+        .seh_pushreg %r14
+        pushq   %r15
+        .seh_pushreg %r15
+        .endm
+
+        .macro  POP_NONVOLATILE
+        popq    %r15
+        popq    %r14
+        popq    %r13
+        popq    %r12
+        popq    %rdi
+        popq    %rsi
+        popq    %rbx
+        popq    %rbp
+        .endm
+
+        .macro  SAVE_XMM at
+        movaps  %xmm6,\at+0x00(%rsp)
+        .seh_savexmm %xmm6,\at+0x00
+        movaps  %xmm7,\at+0x10(%rsp)
+        .seh_savexmm %xmm7,\at+0x10
+        movaps  %xmm8,\at+0x20(%rsp)
+        .seh_savexmm %xmm8,\at+0x20
+        movaps  %xmm9,\at+0x30(%rsp)
+        .seh_savexmm %xmm9,\at+0x30
+        movaps  %xmm10,\at+0x40(%rsp)
+        .seh_savexmm %xmm10,\at+0x40
+        movaps  %xmm11,\at+0x50(%rsp)
+        .seh_savexmm %xmm11,\at+0x50
+        movaps  %xmm12,\at+0x60(%rsp)
+        .seh_savexmm %xmm12,\at+0x60
+        movaps  %xmm13,\at+0x70(%rsp)
+        .seh_savexmm %xmm13,\at+0x70
+        movaps  %xmm14,\at+0x80(%rsp)
+        .seh_savexmm %xmm14,\at+0x80
+        movaps  %xmm15,\at+0x90(%rsp)
+        .seh_savexmm %xmm15,\at+0x90
+        .endm
+
+        .macro  LOAD_XMM at
+        movaps  \at+0x00(%rsp),%xmm6
+        movaps  \at+0x10(%rsp),%xmm7
+        movaps  \at+0x20(%rsp),%xmm8
+        movaps  \at+0x30(%rsp),%xmm9
+        movaps  \at+0x40(%rsp),%xmm10
+        movaps  \at+0x50(%rsp),%xmm11
+        movaps  \at+0x60(%rsp),%xmm12
+        movaps  \at+0x70(%rsp),%xmm13
+        movaps  \at+0x80(%rsp),%xmm14
+        movaps  \at+0x90(%rsp),%xmm15
+        .endm
+
+/* Builds a user part from the state at the entry of a function. */
+        .macro  SAVE_USER_PART
+        PUSH_NONVOLATILE
+        subq    $0xa8,%rsp
+        .seh_stackalloc 0xa8
+        SAVE_XMM 0
+        .seh_endprologue
+        stmxcsr 0xa0(%rsp)
+        fnstcw  0xa4(%rsp)
+        .endm
+
+/* The unwind data of a user part for code that finds it complete at rsp. */
+        .macro  HAS_USER_PART
+        .seh_pushreg %rbp
+        .seh_pushreg %rbx
+        .seh_pushreg %rsi
+        .seh_pushreg %rdi
+        .seh_pushreg %r12
+        .seh_pushreg %r13
+        .seh_pushreg %r14
+        .seh_pushreg %r15
+        .seh_stackalloc 0xa8
+        .seh_savexmm %xmm6,0x00
+        .seh_savexmm %xmm7,0x10
+        .seh_savexmm %xmm8,0x20
+        .seh_savexmm %xmm9,0x30
+        .seh_savexmm %xmm10,0x40
+        .seh_savexmm %xmm11,0x50
+        .seh_savexmm %xmm12,0x60
+        .seh_savexmm %xmm13,0x70
+        .seh_savexmm %xmm14,0x80
+        .seh_savexmm %xmm15,0x90
+        .seh_endprologue
+        .endm
+
+/* No x87 exception may be left to whoever runs next on this thread; a worker that yields finds
+   none when it comes back [seen]. Most have none: the test is cheaper than clearing. */
+        .macro  CLEAR_X87_EXCEPTIONS
+        fnstsw  %ax
+        testb   $0xbf,%al
+        jz      7f
+        fnclex
+7:
+        .endm
+
+/* ---- the scheduler thread ---- */
+
+/* ke_switch_run( s in rcx, reason in edx, payload in r8, param in r9 ) */
+        GLOBAL  ke_switch_run
+        PUSH_NONVOLATILE
+        subq    $0xd8,%rsp
+        .seh_stackalloc 0xd8
+        SAVE_XMM 0x20
+        .seh_endprologue
+        stmxcsr 0xc0(%rsp)
+        fnstcw  0xc4(%rsp)
+        movq    %rcx,0xc8(%rsp)
+        movq    %rsp,SCHEDULER_BASE(%rcx)
+
+/* rcx: s, edx: reason, r8: payload, r9: param; rsp: the base */
+.Lactivation:
+        movq    SCHEDULER_PROC(%rcx),%rax
+        movl    %edx,%ecx
+        movq    %r8,%rdx
+        movq    %r9,%r8
+        call    *%rax                           /* SchedulerProc( reason, payload, param ) */
+
+        ldmxcsr 0xc0(%rsp)
+        fldcw   0xc4(%rsp)
+        LOAD_XMM 0x20
+        addq    $0xd8,%rsp
+        POP_NONVOLATILE
+        ret
+
+/* A worker has left: rcx: s, rdx: w, r8: argument, rax: what to call; rsp: the base */
+.Lleft:
+        call    *%rax
+        ud2                                     /* it does not return */
+        .seh_endproc
+
+/* ke_scheduler_upcall( s in rcx, reason in edx, payload in r8, param in r9 ): a leaf until the
+   load, then in ke_switch_run's frame */
+        GLOBAL  ke_scheduler_upcall
+        .seh_endprologue
+        movq    SCHEDULER_BASE(%rcx),%rsp
+        ldmxcsr 0xc0(%rsp)
+        fldcw   0xc4(%rsp)
+        jmp     .Lactivation
+        .seh_endproc
+
+/* ---- a carried worker ---- */
+
+/* ke_leave_carrier( w in rcx, s in rdx, left in r8, arg in r9 ): save the user part, become the
+   scheduler thread, call left( s, w, arg ). Returns when the user part is resumed. */
+        GLOBAL  ke_leave_carrier
+        SAVE_USER_PART
+        CLEAR_X87_EXCEPTIONS
+        movq    %rsp,CONTEXT_SP(%rcx)
+        movq    %rcx,%rbx                       /* what was in these is saved */
+        movq    %rdx,%rbp
+        jmp     become_scheduler
+        .seh_endproc
+
+/* rbx: w, rbp: s, r8: what to call, r9: its argument. Put the scheduler's own stack back into its
+   TEB, load its stack base and TEB.
+
+   The worker's stack may have grown while it was carried: Wine has noted that in the TEB of the
+   thread on which it grew, the scheduler's. */
+        .p2align 4
+        .seh_proc become_scheduler
+become_scheduler:
+        .seh_endprologue
+        movq    SCHEDULER_TEB(%rbp),%r10
+        movq    TEB_STACK_LIMIT(%r10),%rax
+        cmpq    CONTEXT_STACK_LIMIT(%rbx),%rax
+        jne     3f
+2:      movq    SCHEDULER_STACK_BASE(%rbp),%rax
+        movq    SCHEDULER_STACK_LIMIT(%rbp),%rcx
+        movq    SCHEDULER_STACK_BOTTOM(%rbp),%rdx
+        movl    SCHEDULER_STACK_GUARANTEED(%rbp),%r11d
+        movq    %rax,TEB_STACK_BASE(%r10)
+        movq    %rcx,TEB_STACK_LIMIT(%r10)
+        movq    %rdx,TEB_STACK_BOTTOM(%r10)
+        movl    %r11d,TEB_STACK_GUARANTEED(%r10)
+        movq    SCHEDULER_BASE(%rbp),%rsp
+        SET_GS  %r10
+        ldmxcsr 0xc0(%rsp)
+        fldcw   0xc4(%rsp)
+        movq    %r8,%rax
+        movq    %r9,%r8
+        movq    %rbx,%rdx
+        movq    %rbp,%rcx
+        jmp     .Lleft
+
+3:      movq    %rax,CONTEXT_STACK_LIMIT(%rbx)
+        movq    CONTEXT_TEB(%rbx),%rcx
+        movq    %rax,TEB_STACK_LIMIT(%rcx)
+        jmp     2b
+        .seh_endproc
+
+/* ke_carry( s in rcx, w in rdx ): from the scheduler's stack, none of which is needed any more, to
+   the user part of the worker. While it runs, faults on its stack are handled by Wine with the
+   scheduler's TEB, so that has to know the stack. */
+        GLOBAL  ke_carry
+        .seh_endprologue
+        movq    SCHEDULER_TEB(%rcx),%r10
+        movq    TEB_STACK_LIMIT(%r10),%rax      /* it may have grown */
+        movq    %rax,SCHEDULER_STACK_LIMIT(%rcx)
+        movq    CONTEXT_STACK_BASE(%rdx),%rax
+        movq    CONTEXT_STACK_LIMIT(%rdx),%rcx
+        movq    CONTEXT_STACK_BOTTOM(%rdx),%r8
+        movl    CONTEXT_STACK_GUARANTEED(%rdx),%r9d
+        movq    %rax,TEB_STACK_BASE(%r10)
+        movq    %rcx,TEB_STACK_LIMIT(%r10)
+        movq    %r8,TEB_STACK_BOTTOM(%r10)
+        movl    %r9d,TEB_STACK_GUARANTEED(%r10)
+        movq    CONTEXT_TEB(%rdx),%r11
+        movq    %rdx,%rbx
+        cmpl    $0,CONTEXT_PREEMPTED(%rdx)
+        jne     load_preempted
+        movq    CONTEXT_SP(%rdx),%rsp
+        SET_GS  %r11
+        jmp     load_user_part
+        .seh_endproc
+
+/* rbx: w, rsp: its user part, GS: its TEB */
+        .p2align 4
+        .seh_proc load_user_part
+load_user_part:
+        HAS_USER_PART
+        movzbl  0xa4(%rsp),%eax
+        notl    %eax
+        testb   $0x3f,%al
+        jnz     3f
+2:      ldmxcsr 0xa0(%rsp)
+        fldcw   0xa4(%rsp)
+        movq    CONTEXT_SUCCESS(%rbx),%rax
+        LOAD_XMM 0
+        addq    $0xa8,%rsp
+        POP_NONVOLATILE
+        jmp     return_by_jump
+
+3:      fnclex                                  /* it has x87 exceptions enabled: whatever is left
+                                                   in this thread is not its own */
+        jmp     2b
+        .seh_endproc
+
+        .p2align 4
+        .seh_proc return_by_jump
+return_by_jump:
+        .seh_endprologue
+        popq    %rcx
+        jmp     *%rcx
+        .seh_endproc
+
+/* ---- a carried worker that is stopped anywhere in user code ---- */
+
+/* ke_preempted: the suspender has put its thread here, with rcx: w, rdx: s and rsp: s->base, after
+   it had put the worker's general registers into w->context and set w->preempted. Everything else is
+   still the worker's. */
+        GLOBAL  ke_preempted
+        .seh_endprologue
+        movq    %rcx,%rbx
+        movq    %rdx,%rbp
+        movq    CONTEXT_HOME(%rcx),%rdi
+        subq    $HOME_SIZE,%rdi
+        movq    ums_xsave_mask(%rip),%rax
+        movq    %rax,%rdx
+        shrq    $32,%rdx
+        testq   %rax,%rax
+        jz      1f
+        xsave64 (%rdi)
+        jmp     2f
+1:      fxsave64 (%rdi)
+2:      fninit                                  /* its x87 stack may be in use */
+        leaq    ums_left_preempted(%rip),%r8
+        xorl    %r9d,%r9d
+        jmp     become_scheduler
+        .seh_endproc
+
+/* rbx: w, r11: its TEB; on the scheduler's stack. All registers come from memory, so the last step
+   is an iretq, from a frame in the parking place. */
+        .p2align 4
+        .seh_proc load_preempted
+load_preempted:
+        .seh_endprologue
+        SET_GS  %r11
+        movl    $0,CONTEXT_PREEMPTED(%rbx)
+        movq    CONTEXT_HOME(%rbx),%rbp
+        subq    $HOME_SIZE,%rbp
+        movq    ums_xsave_mask(%rip),%rax
+        movq    %rax,%rdx
+        shrq    $32,%rdx
+        testq   %rax,%rax
+        jz      1f
+        xrstor64 (%rbp)
+        jmp     2f
+1:      fxrstor64 (%rbp)
+2:      movq    CONTEXT_RIP(%rbx),%rax
+        movzwl  CONTEXT_CS(%rbx),%ecx
+        movl    CONTEXT_EFLAGS(%rbx),%edx
+        movq    CONTEXT_RSP(%rbx),%rsi
+        movzwl  CONTEXT_SS(%rbx),%edi
+        movq    %rax,HOME_IRET+0x00(%rbp)
+        movq    %rcx,HOME_IRET+0x08(%rbp)
+        movq    %rdx,HOME_IRET+0x10(%rbp)
+        movq    %rsi,HOME_IRET+0x18(%rbp)
+        movq    %rdi,HOME_IRET+0x20(%rbp)
+        leaq    HOME_IRET(%rbp),%rsp
+        movq    CONTEXT_GPR+0x00(%rbx),%rax     /* in CONTEXT's order: rax rcx rdx rbx rsp rbp .. */
+        movq    CONTEXT_GPR+0x08(%rbx),%rcx
+        movq    CONTEXT_GPR+0x10(%rbx),%rdx
+        movq    CONTEXT_GPR+0x28(%rbx),%rbp
+        movq    CONTEXT_GPR+0x30(%rbx),%rsi
+        movq    CONTEXT_GPR+0x38(%rbx),%rdi
+        movq    CONTEXT_GPR+0x40(%rbx),%r8
+        movq    CONTEXT_GPR+0x48(%rbx),%r9
+        movq    CONTEXT_GPR+0x50(%rbx),%r10
+        movq    CONTEXT_GPR+0x58(%rbx),%r11
+        movq    CONTEXT_GPR+0x60(%rbx),%r12
+        movq    CONTEXT_GPR+0x68(%rbx),%r13
+        movq    CONTEXT_GPR+0x70(%rbx),%r14
+        movq    CONTEXT_GPR+0x78(%rbx),%r15
+        movq    CONTEXT_GPR+0x18(%rbx),%rbx
+        iretq
+        .seh_endproc
+
+/* ---- the home thread ---- */
+
+/* ke_switch_home( w in rcx, parked in rdx, arg in r8 ): save the user part, go to the parking
+   place, call parked( w, arg ); when that returns go on with the user part. */
+        GLOBAL  ke_switch_home
+        SAVE_USER_PART
+        CLEAR_X87_EXCEPTIONS
+        movq    %rsp,CONTEXT_SP(%rcx)
+        movq    %rcx,%rbx
+        movq    CONTEXT_HOME(%rcx),%rsp
+        subq    $0x30,%rsp
+        movq    $0,0x28(%rsp)
+        movq    %rdx,%rax
+        movq    %r8,%rdx
+        jmp     .Lparked
+        .seh_endproc
+
+        .p2align 4
+        .seh_proc parking_place
+parking_place:
+        .seh_stackalloc 0x28
+        .seh_endprologue
+.Lparked:
+        call    *%rax
+        movq    CONTEXT_SP(%rbx),%rsp
+        jmp     load_user_part
+        .seh_endproc
+
+/* ke_clear_x87(): for a home thread that parks in place */
+        GLOBAL  ke_clear_x87
+        .seh_endprologue
+        CLEAR_X87_EXCEPTIONS
+        ret
+        .seh_endproc
+
+/* ums_set_teb( teb in rcx ) */
+        GLOBAL  ums_set_teb
+        .seh_endprologue
+        testl   $1,ums_gs_by_syscall(%rip)
+        jnz     set_teb_by_syscall
+        wrgsbase %rcx
+        ret
+        .seh_endproc
+
+        .p2align 4
+        .seh_proc set_teb_by_syscall
+set_teb_by_syscall:
+        pushq   %rsi
+        .seh_pushreg %rsi
+        pushq   %rdi
+        .seh_pushreg %rdi
+        .seh_endprologue
+        SET_GS  %rcx
+        popq    %rdi
+        popq    %rsi
+        ret
+        .seh_endproc
+
+/* ke_call_rbx: returned to with the stack pointer 16-aligned; what rbx points to does not return */
+        .p2align 4
+        .globl  ke_call_rbx
+        .def    ke_call_rbx; .scl 2; .type 32; .endef
+        .seh_proc ke_call_rbx
+ke_call_rbx:
+        subq    $0x30,%rsp
+        .seh_stackalloc 0x30
+        .seh_endprologue
+        call    *%rbx
+        ud2
+        .seh_endproc

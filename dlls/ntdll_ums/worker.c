@@ -1,0 +1,350 @@
+/*
+ * Workers: their life, and what they do themselves: block, come back, yield.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ownership is dropped before the scheduler is told, as on Windows: another scheduler may execute
+ * the worker before the first one has entered its SchedulerProc. So after its transition a worker
+ * uses only what it had read before: its scheduler, which cannot go away because it still waits for
+ * the post, and its list, which it holds a reference to.
+ *
+ * A home thread that gives its worker away first saves it and steps aside (ke_leave_home): what
+ * comes after the transition runs in the parked_ functions, on another stack.
+ */
+
+#include "state.h"
+
+/* ---- the home thread while the worker is away ---- */
+
+/* Sleep until the worker is to run here. A token alone does not say so: one that was meant for an
+   earlier life of this slot may come late. The state is changed before the token is given. */
+static void home_wait( struct ums_context *w )
+{
+    enum worker_state state;
+
+    do
+    {
+        ums_park( &w->park, NULL );
+        state = word_state( atomic_load( &w->word ) );
+    }
+    while (state == WORKER_STARTING || state == WORKER_QUEUED || state == WORKER_READY ||
+           state == WORKER_CARRIED);
+}
+
+/* The worker's user part is complete: let it be found on its list, and wait. If its thread were
+   stopped between push and signal, later pushes would not signal either: busy keeps others from
+   that. */
+static void queue_and_wait( struct ums_context *w, enum worker_state from, uint64_t flags )
+{
+    struct ums_list *list = w->list;
+    int queued;
+
+    /* once it is pushed, the next Execute may give it another list and drop the reference it has
+       to this one */
+    ums_list_ref( list );
+    atomic_store( &w->busy, 1 );
+    if ((queued = worker_move( w, from, WORKER_QUEUED | flags ))) ums_list_push( list, w );
+    atomic_store( &w->busy, 0 );
+    ums_list_unref( list );
+    if (queued) home_wait( w );
+}
+
+static void parked_queue( struct ums_context *w, void *from )
+{
+    queue_and_wait( w, (enum worker_state)(uintptr_t)from, 0 );
+}
+
+struct yield
+{
+    void    *param;
+    uint64_t flags;                             /* WORD_HOME: a callback out of a call */
+};
+
+static void parked_yield( struct ums_context *w, void *arg )
+{
+    struct yield yield = *(struct yield *)arg;
+    struct ums_scheduler *owner;
+
+    for (;;)
+    {
+        atomic_store( &w->busy, 1 );            /* the scheduler waits for the post */
+        owner = w->owner;
+        if (worker_leave( w, WORKER_READY | yield.flags )) break;
+
+        /* The scheduler has taken it as blocked in the call that we are a callback of, or
+           somebody has stopped and resumed it: it has to be scheduled first, here. */
+        queue_and_wait( w, WORKER_BLOCKED, WORD_HOME );
+    }
+    scheduler_post( owner, REASON_YIELD, (uintptr_t)w, yield.param );
+    atomic_store( &w->busy, 0 );
+    home_wait( w );
+}
+
+/* ---- the worker itself ---- */
+
+/* To its home, if it is not there: it runs on, and its scheduler waits. */
+void ums_worker_go_home( struct ums_context *w )
+{
+    if (ums_worker_is_carried( w )) ke_leave_carrier( w, w->owner, ums_left_running, 0 );
+}
+
+/* The worker is about to wait in the kernel: its scheduler gets control at once. 0 if it is on no
+   scheduler. */
+int ums_worker_block( struct ums_context *w, uintptr_t payload )
+{
+    struct ums_scheduler *owner;
+    int left;
+
+    if (ums_worker_is_carried( w ))
+    {
+        ke_leave_carrier( w, w->owner, ums_left_blocked, payload );
+        return 1;
+    }
+    atomic_store( &w->busy, 1 );                /* the scheduler waits for the post */
+    owner = w->owner;
+    left = worker_leave( w, WORKER_BLOCKED );
+    if (left) scheduler_post( owner, REASON_BLOCKED, payload, NULL );
+    atomic_store( &w->busy, 0 );
+    return left;
+}
+
+/* The worker makes a call that may block. Its scheduler watches from now on; the first time in a
+   while it has to be woken for that. 0 if it is on no scheduler. */
+int ums_worker_enter_kernel( struct ums_context *w )
+{
+    struct ums_scheduler *owner;
+    uint64_t word, next;
+
+    if (ums_worker_is_carried( w ))
+    {
+        ke_leave_carrier( w, w->owner, ums_left_inkernel, 0 );
+        return 1;
+    }
+    word = atomic_load( &w->word );
+    do
+    {
+        if (word_state( word ) != WORKER_RUNNING) return 0;
+        owner = w->owner;                       /* of this word: the number in it is of one
+                                                   execute */
+        next = ((word + WORD_SEQ) & ~WORD_STATE) | WORKER_INKERNEL;
+    }
+    while (!atomic_compare_exchange_weak( &w->word, &word, next ));
+
+    w->slow_calls = 1;
+    /* from here on the scheduler may have taken the worker and even be gone: then this wakes
+       whoever has the slot */
+    if (!atomic_load( &owner->watching ))
+    {
+        atomic_store( &owner->watching, 1 );
+        ums_unpark( &owner->park );
+    }
+    return 1;
+}
+
+/* A call that ums_worker_block or ums_worker_enter_kernel announced is over and its result in
+   place. If the worker has been told or taken as blocked, it goes to its list and this returns
+   when it is executed. A callback or APC out of the call may have yielded: then it is RUNNING
+   already, or on its way back into the call. */
+void ums_worker_back( struct ums_context *w )
+{
+    if (worker_move( w, WORKER_INKERNEL, WORKER_RUNNING )) return;
+    if (word_state( atomic_load( &w->word ) ) != WORKER_BLOCKED) return;
+    ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_BLOCKED );
+}
+
+static void yield_at_home( struct ums_context *w, void *param )
+{
+    /* in a callback out of a kernel call the call is still going on, here */
+    int in_call = word_state( atomic_load( &w->word ) ) != WORKER_RUNNING;
+    struct yield yield = { param, in_call || w->stay_home ? WORD_HOME : 0 };
+
+    ke_leave_home( w, parked_yield, &yield );
+    if (in_call) ums_worker_enter_kernel( w );
+}
+
+uint64_t ums_yield( void *param, uint64_t success, uint64_t (*failed)( ums_status status ) )
+{
+    struct ums_context *w = ke_current();
+
+    if (!w || w->kind != CONTEXT_WORKER) return failed( STATUS_INVALID_PARAMETER );
+    if (!ums_worker_is_carried( w ))
+    {
+        yield_at_home( w, param );
+        return success;
+    }
+    /* the switch is the last thing here: it returns to our caller */
+    w->success = success;
+    return ke_leave_carrier( w, w->owner, ums_left_yield, (uintptr_t)param );
+}
+
+/* ---- its life ---- */
+
+/* A thread is about to be made with this context. What the client has stored as user context
+   stays [seen]. */
+ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *param,
+                            struct ums_context **worker )
+{
+    struct ums_context *w = ums_context_check( handle );
+    struct ums_list *list = ums_list_check( list_handle );
+
+    if (!w || !list || w->kind != CONTEXT_WORKER) return STATUS_INVALID_PARAMETER;
+    if (!ke_home_prepare( w )) return STATUS_NO_MEMORY;
+    if (!worker_move( w, WORKER_NONE, WORKER_STARTING ) &&
+        !worker_move( w, WORKER_DEAD, WORKER_STARTING ))
+        return STATUS_INVALID_PARAMETER;
+
+    ums_list_ref( list );
+    w->list        = list;
+    w->start       = start;
+    w->start_param = param;
+    w->slow_calls  = 0;
+    w->inside      = 0;
+    w->preempted   = 0;
+    w->stay_home   = 0;
+    w->teb         = NULL;
+    atomic_store( &w->tid, 0 );
+    atomic_store( &w->suspend_count, 0 );
+    atomic_store( &w->busy, 0 );
+    atomic_fetch_and( &w->word, ~(WORD_SUSPENDED | WORD_PARKED) );
+    atomic_store( &w->park.token, 0 );
+    atomic_fetch_add( &w->refs, 1 );
+    atomic_store( &w->flags, CONTEXT_SCHEDULED_THREAD );
+    *worker = w;
+    return STATUS_SUCCESS;
+}
+
+/* The thread exists and stands still: what it is has to be known before anybody can suspend or
+   resume it. */
+void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid, int suspended )
+{
+    w->teb = teb;
+    if (suspended) ums_context_suspended( w, 1 );
+    atomic_store( &w->tid, tid );
+}
+
+/* There will be no thread after all. */
+void ums_worker_unbind( struct ums_context *w )
+{
+    ums_list_unref( w->list );
+    w->list = NULL;
+    atomic_store( &w->flags, CONTEXT_TERMINATED );
+    worker_move( w, WORKER_STARTING, WORKER_NONE );
+    ums_context_unref( w );
+}
+
+/* On the new thread, before its start routine: become a worker, go to the list, and return when
+   executed. */
+void ums_worker_start( struct ums_context *w )
+{
+    w->teb = ke_teb();                          /* not known before the thread ran */
+    ke_set_current( w );
+    ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_STARTING );
+}
+
+/* The home thread is on its last way into the kernel. It is an ordinary thread from here on.
+   Terminated is set before the context is queued [seen]; after the push only what was read
+   before is touched, and the slot is given back last. If the thread is suspended in here its
+   scheduler waits for the resume: nobody finds it by its id any more (issue 4). */
+void ums_worker_end( struct ums_context *w )
+{
+    struct ums_scheduler *owner;
+    struct ums_list *list;
+    int owned;
+
+    ums_worker_go_home( w );
+    owner = w->owner;
+    list = w->list;
+    ke_set_current( NULL );
+    owned = worker_leave( w, WORKER_DEAD );
+    if (!owned) worker_move( w, WORKER_BLOCKED, WORKER_DEAD );
+    w->list = NULL;
+    atomic_store( &w->tid, 0 );
+    atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
+    ums_list_push( list, w );
+    if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+    ums_list_unref( list );
+    ums_context_unref( w );
+}
+
+/* ---- others do something to it ---- */
+
+/* Somebody has ended the worker's thread from outside: it runs no more, or not for long. If it is
+   carried it is taken off its carrier first: WORD_SUSPENDED keeps it from being executed again.
+   Its reference to the context goes with it. Closing the races with a thread that stops in the
+   middle of a transition is issue 4. */
+void ums_worker_killed( struct ums_context *w )
+{
+    struct ums_scheduler *owner;
+    struct ums_list *list = w->list;
+    int owned, queued = 0;
+
+    atomic_fetch_or( &w->word, WORD_SUSPENDED );
+    while (ums_worker_is_carried( w )) ke_preempt( w->owner, w );
+    owner = w->owner;
+    if (!(owned = worker_leave( w, WORKER_DEAD )) &&
+        !worker_move( w, WORKER_BLOCKED, WORKER_DEAD ) &&
+        !worker_move( w, WORKER_READY, WORKER_DEAD ) &&
+        !worker_move( w, WORKER_STARTING, WORKER_DEAD ) &&
+        !(queued = worker_move( w, WORKER_QUEUED, WORKER_DEAD ))) return;
+
+    w->list = NULL;
+    atomic_store( &w->tid, 0 );
+    atomic_fetch_and( &w->flags, ~(uint32_t)CONTEXT_SUSPENDED );
+    atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
+    if (!queued) ums_list_push( list, w );
+    if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+    ums_list_unref( list );
+    ums_context_unref( w );
+}
+
+/* The worker's home thread has been suspended and stands still, not in the middle of something
+   that others wait for (busy). If the worker ran, it is taken off its scheduler [seen: payload 0]:
+   from its home by us, from a carrier by the carrier. If it is in a kernel call, that is what its
+   scheduler will find; anywhere else it belongs to nobody anyway. */
+void ums_worker_stopped( struct ums_context *w )
+{
+    for (;;)
+    {
+        uint64_t word = atomic_load( &w->word );
+        struct ums_scheduler *owner = w->owner;
+
+        if (word_state( word ) == WORKER_CARRIED)
+        {
+            if (ke_preempt( owner, w )) return;
+        }
+        else if (word_state( word ) != WORKER_RUNNING) return;
+        else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
+                                               WORKER_BLOCKED | WORD_STOPPED ))
+        {
+            scheduler_post( owner, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
+            return;
+        }
+    }
+}
+
+/* If it was taken off its scheduler for a suspension, and that is over: to its list [seen]. Whoever
+   makes this exchange has the worker to himself until it is linked; before it the list may not even
+   be looked at. word: as it was seen. */
+void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
+{
+    struct ums_list *list;
+
+    do if (word_state( word ) != WORKER_BLOCKED || (word & WORD_SUSPENDED) ||
+           !(word & (WORD_STOPPED | WORD_PREEMPTED))) return;
+    while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_QUEUED ));
+    list = w->list;
+    ums_list_ref( list );
+    ums_list_push( list, w );
+    ums_list_unref( list );
+}
+
+/* Its thread is about to be resumed for good. One that was stopped at home goes on when it is
+   executed. 1: do not resume its thread now. */
+int ums_worker_continued( struct ums_context *w )
+{
+    uint64_t word = atomic_load( &w->word );
+
+    ums_worker_queue_stopped( w, word );
+    return (word & WORD_STOPPED) != 0;
+}

@@ -1,0 +1,363 @@
+/*
+ * White box: workers that are carried. The scheduler is the main thread, and carries; workers are
+ * pthreads, where they are at home. Run with UMS_ENGINE=handoff it checks that nothing is carried.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "ke_fake.h"
+
+enum { STARTUP, BLOCKED, YIELD };
+
+static struct ums_list *list;
+static struct ums_context *context;
+static struct fake_worker worker;
+static uint32_t scheduler_tid;
+static uint32_t tids[16];                       /* the worker's notes: on which thread it was */
+static int notes;
+static int upcalls[3];
+static uintptr_t last_payload;
+static _Atomic int flag;
+static void *(*helper)( void * );               /* runs beside, until the scheduler is done */
+static void *helper_param;
+
+static enum worker_state state_of( struct ums_context *c )
+{
+    return word_state( atomic_load( &c->word ) );
+}
+
+/* The OS thread, which thread-local storage of the compiler's would not tell. */
+static void note( void )
+{
+    tids[notes++] = ke_thread_id();
+}
+
+static int carried( int n )
+{
+    return tids[n] == scheduler_tid;
+}
+
+static struct ums_context *take_one( void )
+{
+    struct ums_context *first;
+
+    ums_list_wait( list, NULL, &first );
+    return first;
+}
+
+static void run_to_end( uint32_t reason, uintptr_t payload, void *param )
+{
+    struct ums_context *w = (struct ums_context *)payload;
+
+    (void)param;
+    upcalls[reason]++;
+    last_payload = payload;
+    if (reason != YIELD) w = take_one();
+    if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
+    ums_execute( w );
+}
+
+static void run( void (*start)( void * ), fake_proc proc )
+{
+    pthread_t thread;
+    int i;
+
+    notes = 0;
+    for (i = 0; i < 3; i++) upcalls[i] = 0;
+    atomic_store( &flag, 0 );
+    scheduler_tid = ke_thread_id();
+    ums_list_create( &list );
+    ums_context_create( &context );
+    assert_int_equal( fake_worker_create( &worker, context, list, start, NULL ), STATUS_SUCCESS );
+    if (helper) pthread_create( &thread, NULL, helper, helper_param );
+    assert_int_equal( fake_scheduler_enter( list, proc, NULL ), STATUS_SUCCESS );
+    pthread_join( worker.thread, NULL );
+    if (helper) pthread_join( thread, NULL );
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    assert_int_equal( atomic_load( &list->refs ), 1 );
+    ums_list_delete( list );
+    assert_null( ke_current() );
+    assert_int_equal( atomic_load( &fake_errors ), 0 );
+}
+
+/* ---- where it runs ---- */
+
+static void tour( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    note();                                     /* 0 started */
+    fake_yield( param );
+    note();                                     /* 1 yielded */
+    ums_worker_go_home( w );
+    note();                                     /* 2 a call that goes home */
+    ums_worker_go_home( w );
+    note();                                     /* 3 rides out */
+    fake_yield( param );
+    note();                                     /* 4 yielded at home */
+    if (ums_worker_block( w, 1 ))
+    {
+        note();                                 /* 5 in a wait */
+        ums_worker_back( w );
+    }
+    note();                                     /* 6 after the wait */
+    ums_worker_enter_kernel( w );
+    note();                                     /* 7 in a call that may block */
+    ums_worker_back( w );
+    note();                                     /* 8 came back in time */
+}
+
+static void it_is_carried_but_for_the_kernel( void **state )
+{
+    static const int expected[9] = { 1, 1, 0, 0, 1, 0, 1, 0, 0 };
+    int i;
+
+    (void)state;
+    ums_grace = 100000000;
+    run( tour, run_to_end );
+    ums_grace = 5000;
+    assert_int_equal( notes, 9 );
+    for (i = 0; i < 9; i++) assert_int_equal( carried( i ), ums_carry && expected[i] );
+    assert_int_equal( upcalls[YIELD], 2 );
+    assert_int_equal( upcalls[BLOCKED], 2 );    /* the wait, the end */
+}
+
+static void yield_in_callback( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    ums_worker_enter_kernel( w );
+    fake_yield( param );                        /* the kernel call is at home, so must we be */
+    note();
+    ums_worker_back( w );
+    note();
+    fake_yield( param );
+    note();
+}
+
+static void in_a_callback_it_stays_home( void **state )
+{
+    (void)state;
+    ums_grace = 100000000;
+    run( yield_in_callback, run_to_end );
+    ums_grace = 5000;
+    assert_int_equal( notes, 3 );
+    assert_false( carried( 0 ) );
+    assert_false( carried( 1 ) );
+    assert_int_equal( carried( 2 ), ums_carry );
+}
+
+static void on_another_stack( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    w->stack.base = w->stack.bottom;            /* what is on now lies elsewhere */
+    fake_yield( param );
+    note();
+}
+
+static void on_a_foreign_stack_it_stays_home( void **state )
+{
+    (void)state;
+    if (!ums_carry) return;                     /* who never leaves home need not be asked */
+    run( on_another_stack, run_to_end );
+    assert_false( carried( 0 ) );
+}
+
+static void uses_fibers( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    ums_worker_go_home( w );
+    w->stay_home = 1;
+    fake_yield( param );
+    note();
+    w->stay_home = 0;
+    fake_yield( param );
+    note();
+}
+
+static void who_has_to_stay_home_does( void **state )
+{
+    (void)state;
+    run( uses_fibers, run_to_end );
+    assert_false( carried( 0 ) );
+    assert_int_equal( carried( 1 ), ums_carry );
+}
+
+/* ---- the home thread sleeps ---- */
+
+static void wake_without_reason( uint32_t reason, uintptr_t payload, void *param )
+{
+    if (reason == YIELD)
+    {
+        struct ums_context *w = (struct ums_context *)payload;
+
+        ums_unpark( &w->park );
+        while (atomic_load( &w->park.token )) sched_yield();  /* taken */
+        ums_unpark( &w->park );
+        while (atomic_load( &w->park.token )) sched_yield();
+        assert_int_equal( state_of( w ), WORKER_READY );
+        assert_int_equal( notes, 1 );
+    }
+    run_to_end( reason, payload, param );
+}
+
+static void yield_once( void *param )
+{
+    note();
+    fake_yield( param );
+    note();
+}
+
+/* A token of an earlier life may come late. */
+static void a_token_alone_does_not_wake_it( void **state )
+{
+    (void)state;
+    run( yield_once, wake_without_reason );
+    assert_int_equal( notes, 2 );
+    assert_int_equal( upcalls[YIELD], 1 );
+}
+
+/* ---- suspended on its carrier ---- */
+
+static _Atomic int stage;
+
+static void spin( void *param )
+{
+    (void)param;
+    note();
+    atomic_store( &stage, 1 );
+    while (!atomic_load( &flag )) fake_preemption_point();
+    note();
+}
+
+static void *suspend_it( void *resume_at_once )
+{
+    while (atomic_load( &stage ) != 1) sched_yield();
+    ums_context_suspended( context, 1 );
+    ums_worker_stopped( context );
+    if (resume_at_once)
+    {
+        ums_context_suspended( context, 0 );
+        assert_int_equal( ums_worker_continued( context ), 0 );
+    }
+    else while (atomic_load( &stage ) != 2) sched_yield();
+    if (!resume_at_once)
+    {
+        assert_int_equal( state_of( context ), WORKER_BLOCKED );
+        ums_context_suspended( context, 0 );
+        assert_int_equal( ums_worker_continued( context ), 0 );
+    }
+    return NULL;
+}
+
+static void see_suspension( uint32_t reason, uintptr_t payload, void *param )
+{
+    if (reason == BLOCKED && !payload)
+    {
+        if (!atomic_load( &flag )) atomic_store( &stage, 2 );
+        atomic_store( &flag, 1 );
+    }
+    run_to_end( reason, payload, param );
+}
+
+static void suspend_while_carried( int resume_at_once )
+{
+    if (!ums_carry) return;                     /* there it is a matter of the home thread */
+    atomic_store( &stage, 0 );
+    helper = suspend_it;
+    helper_param = resume_at_once ? &stage : NULL;
+    run( spin, see_suspension );
+    helper = NULL;
+    assert_int_equal( notes, 2 );
+    assert_true( carried( 0 ) );
+    assert_true( carried( 1 ) );
+    assert_int_equal( upcalls[BLOCKED], 2 );    /* the suspension, the end */
+}
+
+/* Its scheduler gets control, with payload 0; it is queued when it is resumed. */
+static void suspended_it_leaves_its_carrier( void **state )
+{
+    (void)state;
+    suspend_while_carried( 0 );
+}
+
+/* The resume may find it before its carrier has taken notice, or after: it is queued once. */
+static void a_resume_at_once_does_not_lose_it( void **state )
+{
+    int i;
+
+    (void)state;
+    for (i = 0; i < 200; i++) suspend_while_carried( 1 );
+}
+
+static void *kill_it( void *unused )
+{
+    (void)unused;
+    while (atomic_load( &stage ) != 1) sched_yield();
+    ums_worker_killed( context );
+    return NULL;
+}
+
+static void see_end( uint32_t reason, uintptr_t payload, void *param )
+{
+    struct ums_context *w;
+
+    (void)param;
+    upcalls[reason]++;
+    last_payload = payload;
+    w = take_one();
+    if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
+    ums_execute( w );
+}
+
+/* Killed while it is carried: taken off, and on the list as dead. Its home thread sleeps on: here
+   nobody has really ended it. */
+static void killed_it_leaves_its_carrier( void **state )
+{
+    pthread_t killer;
+
+    (void)state;
+    if (!ums_carry) return;
+    atomic_store( &stage, 0 );
+    atomic_store( &flag, 0 );
+    notes = 0;
+    upcalls[BLOCKED] = 0;
+    ums_list_create( &list );
+    ums_context_create( &context );
+    fake_worker_create( &worker, context, list, spin, NULL );
+    pthread_create( &killer, NULL, kill_it, NULL );
+    assert_int_equal( fake_scheduler_enter( list, see_end, NULL ), STATUS_SUCCESS );
+    pthread_join( killer, NULL );
+    assert_int_equal( upcalls[BLOCKED], 1 );
+    assert_int_equal( last_payload, 0 );
+    assert_int_equal( state_of( context ), WORKER_DEAD );
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    pthread_detach( worker.thread );
+    ums_list_delete( list );
+    assert_int_equal( atomic_load( &fake_errors ), 0 );
+}
+
+int main( void )
+{
+    const struct CMUnitTest tests[] =
+    {
+        cmocka_unit_test( it_is_carried_but_for_the_kernel ),
+        cmocka_unit_test( in_a_callback_it_stays_home ),
+        cmocka_unit_test( on_a_foreign_stack_it_stays_home ),
+        cmocka_unit_test( who_has_to_stay_home_does ),
+        cmocka_unit_test( a_token_alone_does_not_wake_it ),
+        cmocka_unit_test( suspended_it_leaves_its_carrier ),
+        cmocka_unit_test( a_resume_at_once_does_not_lose_it ),
+        cmocka_unit_test( killed_it_leaves_its_carrier ),
+    };
+
+    fake_init();
+    return cmocka_run_group_tests( tests, NULL, NULL );
+}

@@ -1,0 +1,16 @@
+/*
+ * Between ke_fake.c and ke_fake_switch.c.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef KE_FAKE_SWITCH_H
+#define KE_FAKE_SWITCH_H
+
+void fake_set_gs( void *teb );
+
+/* Of a worker's parking place; given up when its thread has left that for good. */
+void *fake_home_fiber( struct ums_context *w );
+void fake_fiber_ends( void *fiber );
+
+#endif /* KE_FAKE_SWITCH_H */
