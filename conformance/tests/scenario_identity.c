@@ -315,3 +315,152 @@ START_TEST( scenario_identity_mutex )
     kit_check();
     for (i = 0; i < 3; i++) CloseHandle( mutexes[i] );
 }
+
+/* --- fibers of a worker --- */
+
+#define FIBER_DEPTH 40                  /* pages of a fiber's stack: more than it begins with */
+#define FIBER_ROUNDS 10
+
+static struct
+{
+    LONG switched, grown, wrong_stack, wrong_id, failed;
+} fibers;
+static void *main_fiber;
+
+/* A page at a time, as compiled code does it: each touches the guard page below the last. */
+static int __attribute__((noinline)) fiber_grow( int depth )
+{
+    volatile char page[4096];
+
+    page[0] = (char)depth;
+    if (depth) fiber_grow( depth - 1 );
+    return page[0] == (char)depth;
+}
+
+static void WINAPI fiber_body( void *arg )
+{
+    struct kit_worker *worker = arg;
+    NT_TIB *tib = kit_teb();
+    volatile char local;
+
+    for (;;)
+    {
+        fibers.switched++;
+        if (fiber_grow( FIBER_DEPTH )) fibers.grown++;
+        if ((void *)&local < tib->StackLimit || (void *)&local >= tib->StackBase)
+            fibers.wrong_stack++;
+        kit_yield( worker, NULL );
+        if ((void *)&local < tib->StackLimit || (void *)&local >= tib->StackBase)
+            fibers.wrong_stack++;
+        if (GetCurrentThreadId() != worker->id) fibers.wrong_id++;
+        Sleep( 1 );
+        SwitchToFiber( main_fiber );
+    }
+}
+
+static DWORD fibers_body( struct kit_worker *worker )
+{
+    void *fiber;
+    int i;
+
+    kit_yield( worker, NULL );
+    if (!(main_fiber = ConvertThreadToFiber( NULL ))) fibers.failed++;
+    for (i = 0; i < FIBER_ROUNDS; i++)
+    {
+        if (!(fiber = CreateFiberEx( 0x1000, 0x100000, 0, fiber_body, worker ))) fibers.failed++;
+        if (!fiber) break;
+        SwitchToFiber( fiber );
+        kit_migrate( worker, &kit.scheds[i & 1] );
+        SwitchToFiber( fiber );
+        if (!fiber_grow( 2 )) fibers.failed++;
+        DeleteFiber( fiber );
+    }
+    if (!ConvertFiberToThread()) fibers.failed++;
+    kit_yield( worker, NULL );
+    return 0;
+}
+
+/* A worker may run fibers like any thread: each has its stack, which grows, whoever lends the
+   worker its processor. */
+START_TEST( scenario_identity_fibers )
+{
+    struct kit_sched *first;
+
+    if (!kit_open()) return;
+    first = kit_add_sched( NULL );
+    kit_add_sched( NULL );
+    kit_add_worker( first->list, fibers_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( fibers.switched == 2 * FIBER_ROUNDS, "%ld switches, expected %d\n", fibers.switched,
+        2 * FIBER_ROUNDS );
+    ok( fibers.grown == 2 * FIBER_ROUNDS, "%ld stacks have grown, expected %d\n", fibers.grown,
+        2 * FIBER_ROUNDS );
+    ok( !fibers.wrong_stack, "B27: the TEB shows another stack %ld times\n", fibers.wrong_stack );
+    ok( !fibers.wrong_id, "B27: thread id changed %ld times\n", fibers.wrong_id );
+    ok( !fibers.failed, "%ld calls failed\n", fibers.failed );
+    kit_check();
+}
+
+/* --- calls that are answered at once, while threads of workers signal and wait --- */
+
+#define CLOCK_WORKERS 6
+#define CLOCK_ROUNDS  300
+
+static HANDLE clock_turns[CLOCK_WORKERS];       /* semaphores: a turn given early is not lost */
+static volatile LONG clock_back, clock_rounds;
+static VOID (WINAPI *precise_time)( FILETIME * );
+
+static ULONGLONG read_time( void )
+{
+    FILETIME time;
+
+    precise_time( &time );
+    return (ULONGLONG)time.dwHighDateTime << 32 | time.dwLowDateTime;
+}
+
+static DWORD clock_body( struct kit_worker *worker )
+{
+    ULONGLONG last = read_time(), now;
+    int i, k;
+
+    for (i = 0; i < CLOCK_ROUNDS; i++)
+    {
+        ReleaseSemaphore( clock_turns[(worker->index + 1) % CLOCK_WORKERS], 1, NULL );
+        for (k = 0; k < 20; k++)
+        {
+            now = read_time();
+            if (now + 10000000 < last) InterlockedIncrement( &clock_back );
+            last = now;
+        }
+        if (WaitForSingleObject( clock_turns[worker->index], KIT_LIMIT )) break;
+        InterlockedIncrement( &clock_rounds );
+        if (i % 3 == 0) kit_yield( worker, NULL );
+    }
+    ReleaseSemaphore( clock_turns[(worker->index + 1) % CLOCK_WORKERS], 1, NULL );
+    return 0;
+}
+
+/* The precise time is read a hundred thousand times by workers whose threads are just coming back
+   from waits: nobody's call gets into another's. */
+START_TEST( scenario_identity_calls )
+{
+    int i;
+
+    precise_time = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ),
+                                           "GetSystemTimePreciseAsFileTime" );
+    if (!precise_time) precise_time = GetSystemTimeAsFileTime;          /* before Windows 8 */
+    if (!kit_open()) return;
+    for (i = 0; i < CLOCK_WORKERS; i++)
+        clock_turns[i] = CreateSemaphoreW( NULL, 0, 2 * CLOCK_ROUNDS, NULL );
+    kit_add_sched( NULL );
+    kit_add_sched( NULL );
+    for (i = 0; i < CLOCK_WORKERS; i++) kit_add_worker( kit.scheds[i & 1].list, clock_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( !clock_back, "the time went back %ld times\n", clock_back );
+    ok( clock_rounds == CLOCK_WORKERS * CLOCK_ROUNDS, "%ld waits, expected %d\n", clock_rounds,
+        CLOCK_WORKERS * CLOCK_ROUNDS );
+    kit_check();
+    for (i = 0; i < CLOCK_WORKERS; i++) CloseHandle( clock_turns[i] );
+}

@@ -81,6 +81,27 @@ uint64_t ke_leave_home( struct ums_context *w,
     return ke_switch_home( w, parked, arg );
 }
 
+/* A stack that grows while its worker is carried is noted in the carrier's TEB. Who handles an
+   exception looks into the worker's, and would take frames on the new part for wrong ones. Vectored
+   handlers come before that, and this one first. (Exceptions that are raised by a call go home,
+   and the switch does the same.) */
+static LONG CALLBACK stack_has_grown( EXCEPTION_POINTERS *pointers )
+{
+    struct ums_context *w = ke_current();
+
+    (void)pointers;
+    if (w && w->kind == CONTEXT_WORKER && ums_worker_is_carried( w ) &&
+        !atomic_load_explicit( &w->local, memory_order_relaxed ))
+        *(void **)((char *)w->teb + TEB_STACK_LIMIT) =
+            *(void *const *)((const char *)w->owner->teb + TEB_STACK_LIMIT);
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+void ke_carry_start( void )
+{
+    AddVectoredExceptionHandler( 1, stack_has_grown );
+}
+
 /* ---- the scheduler thread ---- */
 
 void ke_scheduler_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param )

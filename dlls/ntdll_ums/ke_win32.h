@@ -43,6 +43,7 @@ struct ke_user_part
 _Static_assert( sizeof(struct ke_user_part) == 0xf0, "switch_x86_64.S" );
 
 /* ke_carry.c */
+void ke_carry_start( void );                    /* once, where workers are carried */
 void ke_look_at_stack( struct ums_context *w );
 /* The registers that context's flags ask for, of a worker that may be anywhere; context already
    holds those of its home thread. */

@@ -1,0 +1,226 @@
+/*
+ * Scenarios: the kernel calls back into a worker: window procedures and APC routines. What runs there
+ * is on the worker's own thread and stack, with a system call of its own below it.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows: B11, B12, B23, B27; D12. The windows are message-only ones: no display is needed.
+ */
+#include <string.h>
+#include "scenario_kit.h"
+
+#define ROUNDS 25
+
+enum
+{
+    MESSAGE_YIELD = WM_USER + 1,
+    MESSAGE_SLEEP,
+    MESSAGE_MIGRATE,
+    MESSAGE_NESTED,
+    MESSAGE_PLAIN
+};
+
+static struct
+{
+    LONG calls, wrong_thread, wrong_tls, wrong_value, failed;
+} seen;
+
+static DWORD seen_tls;
+
+static void look( struct kit_worker *worker )
+{
+    seen.calls++;
+    if (GetCurrentThreadId() != worker->id) seen.wrong_thread++;
+    if (TlsGetValue( seen_tls ) != worker) seen.wrong_tls++;
+}
+
+static LRESULT CALLBACK window_proc( HWND window, UINT message, WPARAM wparam, LPARAM lparam )
+{
+    struct kit_worker *worker = (struct kit_worker *)lparam;
+    LRESULT ret;
+
+    if (message < MESSAGE_YIELD || message > MESSAGE_PLAIN)
+        return DefWindowProcW( window, message, wparam, lparam );
+    look( worker );
+    switch (message)
+    {
+    case MESSAGE_YIELD:   kit_yield( worker, NULL ); break;
+    case MESSAGE_SLEEP:   Sleep( 1 ); break;
+    case MESSAGE_MIGRATE: kit_migrate( worker, &kit.scheds[wparam & 1] ); break;
+    case MESSAGE_NESTED:
+        ret = SendMessageW( window, MESSAGE_YIELD, wparam + 1, lparam );
+        if (ret != (LRESULT)(2 * (wparam + 1))) seen.wrong_value++;
+        kit_yield( worker, NULL );
+        break;
+    }
+    look( worker );
+    return 2 * wparam;
+}
+
+static DWORD window_body( struct kit_worker *worker )
+{
+    HWND window;
+    UINT message;
+    int i;
+
+    TlsSetValue( seen_tls, worker );
+    kit_yield( worker, NULL );
+    window = CreateWindowExW( 0, L"umstest", L"", 0, 0, 0, 0, 0, HWND_MESSAGE, NULL,
+                              GetModuleHandleW( NULL ), NULL );
+    if (!window) seen.failed++;
+    for (i = 0; window && i < ROUNDS; i++)
+    {
+        kit_yield( worker, NULL );
+        for (message = MESSAGE_YIELD; message <= MESSAGE_PLAIN; message++)
+            if (SendMessageW( window, message, i, (LPARAM)worker ) != 2 * i) seen.wrong_value++;
+        look( worker );
+    }
+    if (!DestroyWindow( window )) seen.failed++;
+    return 0;
+}
+
+static void register_class(void)
+{
+    WNDCLASSW class;
+
+    memset( &class, 0, sizeof(class) );
+    class.lpfnWndProc = window_proc;
+    class.lpszClassName = L"umstest";
+    class.hInstance = GetModuleHandleW( NULL );
+    ok( RegisterClassW( &class ), "RegisterClass: error %lu\n", GetLastError() );
+}
+
+/* Yields, waits, moves and sends from within window procedures, of several workers at once. */
+START_TEST( scenario_callback_window )
+{
+    struct kit_sched *first, *second;
+    int i;
+
+    register_class();
+    seen_tls = TlsAlloc();
+    if (!kit_open()) return;
+    first = kit_add_sched( NULL );
+    second = kit_add_sched( NULL );
+    for (i = 0; i < 3; i++) kit_add_worker( i & 1 ? second->list : first->list, window_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( !seen.failed, "%ld windows could not be made or destroyed\n", seen.failed );
+    ok( seen.calls >= 3 * ROUNDS * 11, "%ld calls, expected %d\n", seen.calls, 3 * ROUNDS * 13 );
+    ok( !seen.wrong_thread, "B23: %ld callbacks on another thread\n", seen.wrong_thread );
+    ok( !seen.wrong_tls, "B23: %ld callbacks with other TLS\n", seen.wrong_tls );
+    ok( !seen.wrong_value, "%ld messages gave a wrong result\n", seen.wrong_value );
+    kit_check();
+}
+
+/* ---- a message loop; messages come from a plain thread ---- */
+
+static HWND volatile loop_window;
+static volatile LONG loop_ready;
+
+static DWORD loop_body( struct kit_worker *worker )
+{
+    MSG msg;
+
+    TlsSetValue( seen_tls, worker );
+    kit_yield( worker, NULL );
+    loop_window = CreateWindowExW( 0, L"umstest", L"", 0, 0, 0, 0, 0, HWND_MESSAGE, NULL,
+                                   GetModuleHandleW( NULL ), NULL );
+    loop_ready = 1;
+    while (GetMessageW( &msg, NULL, 0, 0 ) > 0)
+    {
+        DispatchMessageW( &msg );
+        if (msg.wParam & 1) kit_yield( worker, NULL );
+    }
+    DestroyWindow( loop_window );
+    return 0;
+}
+
+static DWORD patient_body( struct kit_worker *worker )
+{
+    while (loop_ready != 2) kit_yield( worker, NULL );
+    return 0;
+}
+
+START_TEST( scenario_callback_message_loop )
+{
+    struct kit_sched *sched;
+    struct kit_worker *worker;
+    DWORD_PTR result;
+    int i;
+
+    register_class();
+    seen_tls = TlsAlloc();
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, loop_body, NULL );
+    kit_add_worker( sched->list, patient_body, NULL );
+    if (!worker) return;
+    kit_start();
+    ok( kit_wait_value( &loop_ready, 1 ) && loop_window, "no window\n" );
+    for (i = 0; i < ROUNDS; i++)
+    {
+        result = 0;
+        ok( SendMessageTimeoutW( loop_window, MESSAGE_YIELD + i % 2, i, (LPARAM)worker, SMTO_NORMAL,
+                                 KIT_LIMIT, &result ) && result == (DWORD_PTR)(2 * i),
+            "message %d from outside: result %llu, error %lu\n", i, (ULONGLONG)result,
+            GetLastError() );
+        ok( PostMessageW( loop_window, MESSAGE_PLAIN, i, (LPARAM)worker ), "PostMessage: %lu\n",
+            GetLastError() );
+    }
+    loop_ready = 2;
+    PostThreadMessageW( worker->id, WM_QUIT, 0, 0 );
+    kit_finish();
+    ok( seen.calls == 4 * ROUNDS, "%ld looks, expected %d\n", seen.calls, 4 * ROUNDS );
+    ok( !seen.wrong_thread, "B23: %ld callbacks on another thread\n", seen.wrong_thread );
+    ok( !seen.wrong_tls, "B23: %ld callbacks with other TLS\n", seen.wrong_tls );
+    kit_check();
+}
+
+/* ---- APC routines in an alertable wait ---- */
+
+static void CALLBACK apc_routine( ULONG_PTR arg )
+{
+    struct kit_worker *worker = (struct kit_worker *)arg;
+
+    look( worker );
+    kit_yield( worker, NULL );
+    look( worker );
+    Sleep( 1 );
+    kit_migrate( worker, &kit.scheds[seen.calls & 1] );
+    look( worker );
+}
+
+static DWORD apc_body( struct kit_worker *worker )
+{
+    int i;
+
+    TlsSetValue( seen_tls, worker );
+    for (i = 0; i < ROUNDS; i++)
+    {
+        kit_yield( worker, NULL );
+        QueueUserAPC( apc_routine, GetCurrentThread(), (ULONG_PTR)worker );
+        if (SleepEx( KIT_LIMIT, TRUE ) != WAIT_IO_COMPLETION) seen.wrong_value++;
+        look( worker );
+    }
+    return 0;
+}
+
+START_TEST( scenario_callback_apc )
+{
+    struct kit_sched *first, *second;
+
+    seen_tls = TlsAlloc();
+    if (!kit_open()) return;
+    first = kit_add_sched( NULL );
+    second = kit_add_sched( NULL );
+    kit_add_worker( first->list, apc_body, NULL );
+    kit_add_worker( second->list, apc_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( seen.calls == 2 * 4 * ROUNDS, "%ld looks, expected %d\n", seen.calls, 2 * 4 * ROUNDS );
+    ok( !seen.wrong_thread, "B23: %ld routines on another thread\n", seen.wrong_thread );
+    ok( !seen.wrong_tls, "B23: %ld routines with other TLS\n", seen.wrong_tls );
+    ok( !seen.wrong_value, "%ld waits were not ended by their APC\n", seen.wrong_value );
+    kit_check();
+}
