@@ -233,6 +233,9 @@ X( scenario_locks, scenario_lock_loader_blocked, 30 )
 X( scenario_nonblocking, scenario_nonblocking_calls, 30 )
 X( scenario_nonblocking, scenario_flush_write_buffers, 30 )
 
+X( scenario_preempt, scenario_preempt_registers, 60 )
+X( scenario_preempt, scenario_preempt_moves, 60 )
+
 X( scenario_registers, scenario_registers_kept, 30 )
 
 X( scenario_stress, scenario_stress_mix, 60 )

@@ -318,11 +318,28 @@ static int __attribute__((noinline)) grow( int depth, int yields )
     return ret;
 }
 
+/* Wine commits stacks whole. On Windows all but the top of this one would still be reserved, with a
+   guard page above; make it so here too. */
+static void lazy_stack( void )
+{
+    NT_TIB *tib = kit_teb();
+    char *bottom = *(char **)((char *)tib + 0x1478);           /* DeallocationStack [sdk] */
+    char *limit = (char *)(((ULONG_PTR)&tib - 0x4000) & ~(ULONG_PTR)0xfff);
+    DWORD old;
+
+    if ((char *)tib->StackLimit >= limit || limit - bottom < 0x8000) return;
+    VirtualFree( bottom, limit - bottom, MEM_DECOMMIT );
+    VirtualAlloc( limit - 0x1000, 0x1000, MEM_COMMIT, PAGE_READWRITE );
+    VirtualProtect( limit - 0x1000, 0x1000, PAGE_READWRITE | PAGE_GUARD, &old );
+    tib->StackLimit = limit;
+}
+
 /* The limit that the TEB tells must be at or below what is in use, now. */
 static DWORD grow_body( struct kit_worker *worker )
 {
     NT_TIB *tib = kit_teb();
 
+    lazy_stack();
     kit_yield( worker, NULL );
     if (grow( GROW_DEPTH, 0 )) seen.handled++;
     if (grow( 2 * GROW_DEPTH, 1 )) seen.handled++;

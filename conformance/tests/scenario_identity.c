@@ -256,6 +256,7 @@ static DWORD owner_body( struct kit_worker *worker )
     int i;
 
     WaitForSingleObject( mutexes[0], KIT_LIMIT );
+    kit_yield( worker, NULL );
     mutexes[1] = CreateMutexW( NULL, TRUE, NULL );
     WaitForSingleObject( mutexes[2], KIT_LIMIT );
     kit_yield( worker, theft.released );
@@ -327,6 +328,22 @@ static struct
 } fibers;
 static void *main_fiber;
 
+/* Wine commits stacks whole. On Windows all but the top of this one would still be reserved, with a
+   guard page above; make it so here too. room: bytes below us that stay. */
+static void lazy_stack( SIZE_T room )
+{
+    NT_TIB *tib = kit_teb();
+    char *bottom = *(char **)((char *)tib + 0x1478);           /* DeallocationStack [sdk] */
+    char *limit = (char *)(((ULONG_PTR)&tib - room) & ~(ULONG_PTR)0xfff);
+    DWORD old;
+
+    if ((char *)tib->StackLimit >= limit || limit - bottom < 0x8000) return;
+    VirtualFree( bottom, limit - bottom, MEM_DECOMMIT );
+    VirtualAlloc( limit - 0x1000, 0x1000, MEM_COMMIT, PAGE_READWRITE );
+    VirtualProtect( limit - 0x1000, 0x1000, PAGE_READWRITE | PAGE_GUARD, &old );
+    tib->StackLimit = limit;
+}
+
 /* A page at a time, as compiled code does it: each touches the guard page below the last. */
 static int __attribute__((noinline)) fiber_grow( int depth )
 {
@@ -343,6 +360,7 @@ static void WINAPI fiber_body( void *arg )
     NT_TIB *tib = kit_teb();
     volatile char local;
 
+    lazy_stack( 0x4000 );
     for (;;)
     {
         fibers.switched++;

@@ -81,25 +81,23 @@ uint64_t ke_leave_home( struct ums_context *w,
     return ke_switch_home( w, parked, arg );
 }
 
-/* A stack that grows while its worker is carried is noted in the carrier's TEB. Who handles an
-   exception looks into the worker's, and would take frames on the new part for wrong ones. Vectored
-   handlers come before that, and this one first. (Exceptions that are raised by a call go home,
-   and the switch does the same.) */
-static LONG CALLBACK stack_has_grown( EXCEPTION_POINTERS *pointers )
+/* An exception of a carried worker: home with it. A stack that grows on a carrier is noted in the
+   carrier's TEB; who handles an exception compares frames with the limit in the worker's, and the
+   handling itself may let the stack grow further. Vectored handlers come before all that, and this
+   one first. It costs nothing: the way on from an exception is a call, which would go home too. */
+static LONG CALLBACK exception_goes_home( EXCEPTION_POINTERS *pointers )
 {
     struct ums_context *w = ke_current();
 
     (void)pointers;
-    if (w && w->kind == CONTEXT_WORKER && ums_worker_is_carried( w ) &&
-        !atomic_load_explicit( &w->local, memory_order_relaxed ))
-        *(void **)((char *)w->teb + TEB_STACK_LIMIT) =
-            *(void *const *)((const char *)w->owner->teb + TEB_STACK_LIMIT);
+    if (w && w->kind == CONTEXT_WORKER && !atomic_load_explicit( &w->local, memory_order_relaxed ))
+        ums_worker_go_home( w );
     return EXCEPTION_CONTINUE_SEARCH;
 }
 
 void ke_carry_start( void )
 {
-    AddVectoredExceptionHandler( 1, stack_has_grown );
+    AddVectoredExceptionHandler( 1, exception_goes_home );
 }
 
 /* ---- the scheduler thread ---- */

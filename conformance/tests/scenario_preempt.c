@@ -1,0 +1,285 @@
+/*
+ * Scenarios: workers that are stopped in the middle of their code, at any instruction, and go on
+ * maybe elsewhere.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows: B7, B8, B28, D1; section 5, "suspended" and "VolatileContext": a worker that was interrupted
+ * has its whole register image restored.
+ */
+#include <cpuid.h>
+#include <string.h>
+#include "scenario_kit.h"
+
+/* ---- every register, the volatile ones and the flags too ---- */
+
+#define GENERAL 13                              /* all but rsp, rcx and the one that is counted in */
+#define VECTORS 16
+
+/* Offsets are known to the assembly below. */
+struct image
+{
+    volatile LONG stop;                         /* 0x00 */
+    volatile LONG count;                        /* 0x04 */
+    LONG    avx;                                /* 0x08 */
+    LONG    pad;
+    ULONG64 general[GENERAL];                   /* 0x10 rax rbx rdx rsi rdi rbp r8 .. r14 */
+    ULONG64 spare;                              /* 0x78 */
+    BYTE    vectors[VECTORS][32];               /* 0x80 */
+    BYTE    x87[10], pad2[6];                   /* 0x280 */
+};
+C_ASSERT( FIELD_OFFSET( struct image, general ) == 0x10 );
+C_ASSERT( FIELD_OFFSET( struct image, vectors ) == 0x80 );
+C_ASSERT( FIELD_OFFSET( struct image, x87 ) == 0x280 );
+
+/* Load everything from the image, count in r15 until stop is set, store everything. Returns 0 if a
+   flag was lost meanwhile. */
+int spin_with_image( struct image *image );
+__asm__( ".text\n"
+         ".globl spin_with_image\n"
+         ".def spin_with_image; .scl 2; .type 32; .endef\n"
+         ".seh_proc spin_with_image\n"
+         "spin_with_image:\n\t"
+         "pushq %rbx\n\t.seh_pushreg %rbx\n\t"
+         "pushq %rbp\n\t.seh_pushreg %rbp\n\t"
+         "pushq %rdi\n\t.seh_pushreg %rdi\n\t"
+         "pushq %rsi\n\t.seh_pushreg %rsi\n\t"
+         "pushq %r12\n\t.seh_pushreg %r12\n\t"
+         "pushq %r13\n\t.seh_pushreg %r13\n\t"
+         "pushq %r14\n\t.seh_pushreg %r14\n\t"
+         "pushq %r15\n\t.seh_pushreg %r15\n\t"
+         "subq $0xa8, %rsp\n\t.seh_stackalloc 0xa8\n\t"
+         ".seh_endprologue\n\t"
+         ".irp n, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+         "movups %xmm\\n, 16 * (\\n - 6)(%rsp)\n\t"
+         ".endr\n\t"
+         "fldt 0x280(%rcx)\n\t"
+         "cmpl $0, 8(%rcx)\n\t"
+         "je 1f\n\t"
+         ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+         "vmovups 0x80 + 32 * \\n(%rcx), %ymm\\n\n\t"
+         ".endr\n\t"
+         "jmp 2f\n"
+         "1:\n\t"
+         ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+         "movups 0x80 + 32 * \\n(%rcx), %xmm\\n\n\t"
+         ".endr\n"
+         "2:\n\t"
+         "movq 0x10(%rcx), %rax\n\t"
+         "movq 0x18(%rcx), %rbx\n\t"
+         "movq 0x20(%rcx), %rdx\n\t"
+         "movq 0x28(%rcx), %rsi\n\t"
+         "movq 0x30(%rcx), %rdi\n\t"
+         "movq 0x38(%rcx), %rbp\n\t"
+         "movq 0x40(%rcx), %r8\n\t"
+         "movq 0x48(%rcx), %r9\n\t"
+         "movq 0x50(%rcx), %r10\n\t"
+         "movq 0x58(%rcx), %r11\n\t"
+         "movq 0x60(%rcx), %r12\n\t"
+         "movq 0x68(%rcx), %r13\n\t"
+         "movq 0x70(%rcx), %r14\n\t"
+         "xorl %r15d, %r15d\n"
+         "3:\n\t"
+         "stc\n\t"                              /* two instructions of which one knows the other */
+         "jnc 9f\n\t"
+         "incq %r15\n\t"
+         "movl %r15d, 4(%rcx)\n\t"
+         "cmpl $0, (%rcx)\n\t"
+         "je 3b\n\t"
+         "movq %rax, 0x10(%rcx)\n\t"
+         "movq %rbx, 0x18(%rcx)\n\t"
+         "movq %rdx, 0x20(%rcx)\n\t"
+         "movq %rsi, 0x28(%rcx)\n\t"
+         "movq %rdi, 0x30(%rcx)\n\t"
+         "movq %rbp, 0x38(%rcx)\n\t"
+         "movq %r8, 0x40(%rcx)\n\t"
+         "movq %r9, 0x48(%rcx)\n\t"
+         "movq %r10, 0x50(%rcx)\n\t"
+         "movq %r11, 0x58(%rcx)\n\t"
+         "movq %r12, 0x60(%rcx)\n\t"
+         "movq %r13, 0x68(%rcx)\n\t"
+         "movq %r14, 0x70(%rcx)\n\t"
+         "cmpl $0, 8(%rcx)\n\t"
+         "je 4f\n\t"
+         ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+         "vmovups %ymm\\n, 0x80 + 32 * \\n(%rcx)\n\t"
+         ".endr\n\t"
+         "vzeroupper\n\t"
+         "jmp 5f\n"
+         "4:\n\t"
+         ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+         "movups %xmm\\n, 0x80 + 32 * \\n(%rcx)\n\t"
+         ".endr\n"
+         "5:\n\t"
+         "movl $1, %eax\n\t"
+         "jmp 6f\n"
+         "9:\n\t"
+         "xorl %eax, %eax\n"
+         "6:\n\t"
+         "fstpt 0x280(%rcx)\n\t"
+         ".irp n, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+         "movups 16 * (\\n - 6)(%rsp), %xmm\\n\n\t"
+         ".endr\n\t"
+         "addq $0xa8, %rsp\n\t"
+         "popq %r15\n\t"
+         "popq %r14\n\t"
+         "popq %r13\n\t"
+         "popq %r12\n\t"
+         "popq %rsi\n\t"
+         "popq %rdi\n\t"
+         "popq %rbp\n\t"
+         "popq %rbx\n\t"
+         "ret\n\t"
+         ".seh_endproc\n" );
+
+#define STOPS 60
+
+static struct image images[2];
+static volatile LONG flags_kept[2], other_work;
+
+static BOOL has_avx(void)
+{
+    unsigned int eax, ebx, ecx, edx;
+
+    return __get_cpuid( 1, &eax, &ebx, &ecx, &edx ) && (ecx & bit_OSXSAVE) && (ecx & bit_AVX);
+}
+
+static void fill( struct image *image, int seed )
+{
+    BYTE *bytes = (BYTE *)image->general;
+    size_t i;
+
+    for (i = 0; i < sizeof(image->general); i++) bytes[i] = (BYTE)(i * 13 + seed * 57 + 1);
+    bytes = image->vectors[0];
+    for (i = 0; i < sizeof(image->vectors); i++)
+        bytes[i] = image->avx || i % 32 < 16 ? (BYTE)(i * 29 + seed * 83 + 5) : 0;
+    memcpy( image->x87, "\x35\xc2\x68\x21\xa2\xda\x0f\xc9\x00\x40", 10 );         /* pi */
+    image->x87[0] ^= (BYTE)seed;
+}
+
+static DWORD image_body( struct kit_worker *worker )
+{
+    kit_yield( worker, NULL );
+    flags_kept[worker->index] = spin_with_image( &images[worker->index] );
+    return 0;
+}
+
+/* Uses all the registers in between, on the same processor. */
+static DWORD spoil_body( struct kit_worker *worker )
+{
+    double x = 1;
+
+    while (!images[0].stop || !images[1].stop)
+    {
+        x = x * 1.5 + other_work;
+        if (x > 1e100) x = 1;
+        InterlockedIncrement( &other_work );
+        kit_yield( worker, NULL );
+    }
+    return (DWORD)x & 0;
+}
+
+/* Suspended anywhere in a loop that has a value in every register, and resumed, many times. Whenever
+   one is off, another worker of its scheduler uses the registers. */
+START_TEST( scenario_preempt_registers )
+{
+    struct kit_sched *scheds[2];
+    struct image want[2];
+    struct kit_worker *workers[2];
+    int i, w, failed = 0, stuck = 0;
+    LONG count;
+
+    if (!kit_open()) return;
+    for (w = 0; w < 2; w++)
+    {
+        scheds[w] = kit_add_sched( NULL );
+        images[w].avx = has_avx();
+        fill( &images[w], w + 1 );
+        want[w] = images[w];
+        workers[w] = kit_add_worker( scheds[w]->list, image_body, NULL );
+    }
+    kit_add_worker( scheds[0]->list, spoil_body, NULL );
+    kit_start();
+    for (w = 0; w < 2; w++)
+        while (!images[w].count && !scheds[w]->timeouts) Sleep( 1 );
+    for (i = 0; i < STOPS; i++)
+    {
+        w = i & 1;
+        if (SuspendThread( workers[w]->thread ) == ~0u) failed++;
+        count = images[w].count;
+        if (i % 4 >= 2) Sleep( 1 );
+        if (images[w].count != count && images[w].count != count + 1) stuck++;
+        if (ResumeThread( workers[w]->thread ) == ~0u) failed++;
+        if (i % 4 == 3) Sleep( 1 );
+    }
+    for (w = 0; w < 2; w++) images[w].stop = 1;
+    kit_finish();
+    ok( !failed, "%d calls to suspend or resume failed\n", failed );
+    for (w = 0; w < 2; w++)
+    {
+        push( "worker %d", w );
+        ok( flags_kept[w], "5: a flag was lost\n" );
+        for (i = 0; i < GENERAL; i++)
+            ok( images[w].general[i] == want[w].general[i],
+                "5: general register %d is %llx, was %llx\n", i, images[w].general[i],
+                want[w].general[i] );
+        for (i = 0; i < VECTORS; i++)
+            ok( !memcmp( images[w].vectors[i], want[w].vectors[i], 32 ),
+                "5: vector register %d is not as it was\n", i );
+        ok( !memcmp( images[w].x87, want[w].x87, 10 ), "5: the x87 stack is not as it was\n" );
+        pop();
+    }
+    ok( !stuck, "5: a suspended worker ran %d times\n", stuck );
+    kit_check();
+}
+
+/* ---- at any instruction of a yield and of a move ---- */
+
+#define MOVES 3000
+
+static volatile LONG moves_left;
+
+static DWORD move_body( struct kit_worker *worker )
+{
+    int i;
+
+    for (i = 0; i < MOVES; i++)
+        if (!kit_migrate( worker, &kit.scheds[i & 1] )) break;
+    InterlockedDecrement( &moves_left );
+    return i;
+}
+
+/* Three workers hop between two schedulers and are stopped all the time. Whatever the suspension
+   meets, they arrive; kit_check does the sums. */
+START_TEST( scenario_preempt_moves )
+{
+    struct kit_worker *workers[3];
+    int i, failed = 0;
+
+    if (!kit_open()) return;
+    kit_add_sched( NULL );
+    kit_add_sched( NULL );
+    moves_left = 3;
+    for (i = 0; i < 3; i++) workers[i] = kit_add_worker( kit.scheds[i & 1].list, move_body, NULL );
+    kit_start();
+    for (i = 0; i < 400 && moves_left == 3; i++)
+    {
+        struct kit_worker *worker = workers[i % 3];
+
+        if (SuspendThread( worker->thread ) == ~0u)
+        {
+            if (moves_left == 3) failed++;
+            break;
+        }
+        if (i & 1) SwitchToThread();
+        if (ResumeThread( worker->thread ) == ~0u) failed++;
+        if (i % 8 == 7) Sleep( 1 );
+    }
+    kit_finish();
+    ok( !failed, "%d calls to suspend or resume failed\n", failed );
+    for (i = 0; i < 3; i++)
+        ok( workers[i]->yields == MOVES, "B28: worker %d: %ld Yield upcalls of %d\n", i,
+            workers[i]->yields, MOVES );
+    kit_check();
+}
