@@ -378,20 +378,21 @@ static void WINAPI fiber_body( void *arg )
 
 static DWORD fibers_body( struct kit_worker *worker )
 {
-    void *fiber;
+    void *made[FIBER_ROUNDS];
     int i;
 
     kit_yield( worker, NULL );
     if (!(main_fiber = ConvertThreadToFiber( NULL ))) fibers.failed++;
     for (i = 0; i < FIBER_ROUNDS; i++)
+        if (!(made[i] = CreateFiberEx( 0x1000, 0x100000, 0, fiber_body, worker ))) fibers.failed++;
+    for (i = 0; i < FIBER_ROUNDS && made[i]; i++)
     {
-        if (!(fiber = CreateFiberEx( 0x1000, 0x100000, 0, fiber_body, worker ))) fibers.failed++;
-        if (!fiber) break;
-        SwitchToFiber( fiber );
+        kit_yield( worker, NULL );
+        SwitchToFiber( made[i] );
         kit_migrate( worker, &kit.scheds[i & 1] );
-        SwitchToFiber( fiber );
+        SwitchToFiber( made[i] );
         if (!fiber_grow( 2 )) fibers.failed++;
-        DeleteFiber( fiber );
+        DeleteFiber( made[i] );
     }
     if (!ConvertFiberToThread()) fibers.failed++;
     kit_yield( worker, NULL );

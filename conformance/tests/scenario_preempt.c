@@ -236,18 +236,22 @@ START_TEST( scenario_preempt_registers )
 
 /* ---- at any instruction of a yield and of a move ---- */
 
-#define MOVES 3000
+#define MOVES 60
+#define STEPS 300                               /* yields between two moves */
 
 static volatile LONG moves_left;
 
 static DWORD move_body( struct kit_worker *worker )
 {
-    int i;
+    int i, k;
 
     for (i = 0; i < MOVES; i++)
-        if (!kit_migrate( worker, &kit.scheds[i & 1] )) break;
+    {
+        for (k = 1; k < STEPS; k++) kit_yield( worker, NULL );
+        kit_migrate( worker, &kit.scheds[i & 1] );
+    }
     InterlockedDecrement( &moves_left );
-    return i;
+    return 0;
 }
 
 /* Three workers hop between two schedulers and are stopped all the time. Whatever the suspension
@@ -279,7 +283,7 @@ START_TEST( scenario_preempt_moves )
     kit_finish();
     ok( !failed, "%d calls to suspend or resume failed\n", failed );
     for (i = 0; i < 3; i++)
-        ok( workers[i]->yields == MOVES, "B28: worker %d: %ld Yield upcalls of %d\n", i,
-            workers[i]->yields, MOVES );
+        ok( workers[i]->yields == MOVES * STEPS, "B28: worker %d: %ld Yield upcalls of %d\n", i,
+            workers[i]->yields, MOVES * STEPS );
     kit_check();
 }

@@ -269,8 +269,6 @@ become_scheduler:
         movl    %r11d,TEB_STACK_GUARANTEED(%r10)
         movq    SCHEDULER_BASE(%rbp),%rsp
         SET_GS  %r10
-        ldmxcsr 0xc0(%rsp)
-        fldcw   0xc4(%rsp)
         movq    %r8,%rax
         movq    %r9,%r8
         movq    %rbx,%rdx
