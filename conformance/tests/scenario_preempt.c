@@ -287,3 +287,70 @@ START_TEST( scenario_preempt_moves )
             workers[i]->yields, MOVES * STEPS );
     kit_check();
 }
+
+/* ---- in the middle of calls that are answered at once ---- */
+
+#define CALL_STOPS 300
+
+static volatile LONG calls_stop, calls_made, calls_wrong;
+static HANDLE calls_event;
+
+static DWORD calls_body( struct kit_worker *worker )
+{
+    LARGE_INTEGER counter, last = { .QuadPart = 0 };
+    char *mem;
+
+    kit_yield( worker, NULL );
+    while (!calls_stop)
+    {
+        if (!SetEvent( calls_event )) calls_wrong++;
+        if (!QueryPerformanceCounter( &counter ) || counter.QuadPart < last.QuadPart) calls_wrong++;
+        last = counter;
+        mem = VirtualAlloc( NULL, 0x10000, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
+        if (!mem || (mem[0x8000] = 1) != 1 || !VirtualFree( mem, 0, MEM_RELEASE )) calls_wrong++;
+        if (!ResetEvent( calls_event )) calls_wrong++;
+        if (GetCurrentThreadId() != worker->id) calls_wrong++;
+        calls_made++;
+    }
+    return 0;
+}
+
+static DWORD beside_body( struct kit_worker *worker )
+{
+    while (!calls_stop) kit_yield( worker, NULL );
+    return 0;
+}
+
+/* A suspension is not lost and does no harm, wherever in such a call it comes. */
+START_TEST( scenario_preempt_calls )
+{
+    struct kit_sched *sched;
+    struct kit_worker *worker;
+    int i, failed = 0, ran = 0;
+    LONG count;
+
+    if (!kit_open()) return;
+    calls_event = CreateEventW( NULL, TRUE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, calls_body, NULL );
+    kit_add_worker( sched->list, beside_body, NULL );
+    kit_start();
+    while (!calls_made && !sched->timeouts) Sleep( 1 );
+    for (i = 0; i < CALL_STOPS; i++)
+    {
+        if (SuspendThread( worker->thread ) == ~0u) failed++;
+        count = calls_made;
+        if (i % 16 == 15) Sleep( 1 );
+        else SwitchToThread();
+        if (calls_made != count) ran++;
+        if (ResumeThread( worker->thread ) == ~0u) failed++;
+        while (calls_made == count && !sched->timeouts) SwitchToThread();
+    }
+    calls_stop = 1;
+    kit_finish();
+    ok( !failed, "%d calls to suspend or resume failed\n", failed );
+    ok( !ran, "5: a suspended worker ran %d times\n", ran );
+    ok( !calls_wrong, "%ld calls gave a wrong result\n", calls_wrong );
+    kit_check();
+    CloseHandle( calls_event );
+}
