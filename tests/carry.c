@@ -344,6 +344,107 @@ static void killed_it_leaves_its_carrier( void **state )
     assert_int_equal( atomic_load( &fake_errors ), 0 );
 }
 
+/* ---- its carrier is killed ---- */
+
+/* A worker that is carried, but nobody runs it any more. */
+static void make_orphan( void )
+{
+    ums_list_create( &list );
+    ums_context_create( &context );
+    ums_list_ref( list );
+    context->list = list;
+    atomic_fetch_add( &context->refs, 1 );
+    atomic_store( &context->flags, CONTEXT_SCHEDULED_THREAD );
+    atomic_store( &context->word, WORKER_CARRIED );
+    atomic_store( &fake_carrier_is_gone, 1 );
+}
+
+static void delete_orphan( void )
+{
+    atomic_store( &fake_carrier_is_gone, 0 );
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    assert_int_equal( atomic_load( &list->refs ), 1 );
+    ums_list_delete( list );
+}
+
+/* Who suspends it does not wait for a thread that is no more. (A hang here is a failure.) */
+static void suspending_an_orphan_ends( void **state )
+{
+    (void)state;
+    make_orphan();
+    ums_context_suspended( context, 1 );
+    ums_worker_stopped( context );
+    assert_int_equal( state_of( context ), WORKER_CARRIED );
+    ums_worker_killed( context );
+    delete_orphan();
+}
+
+static void a_killed_orphan_is_delivered( void **state )
+{
+    struct ums_context *first;
+    int64_t zero = 0;
+
+    (void)state;
+    make_orphan();
+    ums_worker_killed( context );
+    assert_int_equal( state_of( context ), WORKER_DEAD );
+    assert_int_equal( ums_list_wait( list, &zero, &first ), STATUS_SUCCESS );
+    assert_ptr_equal( first, context );
+    assert_true( atomic_load( &first->flags ) & CONTEXT_TERMINATED );
+    delete_orphan();
+}
+
+/* ---- its end ---- */
+
+static int found_while_ending, found_after;
+
+/* The end is announced, and the client deletes the context at once. Who suspends the thread now must
+   still see that a scheduler waits for it. */
+static void delete_at_once( void *event )
+{
+    struct ums_context *first;
+    int64_t zero = 0;
+
+    (void)event;
+    if (!(atomic_load( &context->flags ) & CONTEXT_TERMINATED)) return;
+    ums_list_wait( list, &zero, &first );
+    if (first == context && !ums_context_delete( context ))
+        found_while_ending = ums_context_of_ending( ke_thread_id() ) == context;
+}
+
+static void end_at_once( void *param )
+{
+    (void)param;
+    ums_worker_go_home( ke_current() );         /* the hook is the thread's */
+    fake_on_event_set = delete_at_once;
+}
+
+static void execute_once( uint32_t reason, uintptr_t payload, void *param )
+{
+    (void)payload; (void)param;
+    if (reason == STARTUP) ums_execute( take_one() );
+}
+
+static void whoever_ends_is_found_to_the_last( void **state )
+{
+    void *event;
+    uint32_t i;
+
+    (void)state;
+    ums_list_create( &list );
+    ums_context_create( &context );
+    ums_list_event( list, &event );
+    fake_worker_create( &worker, context, list, end_at_once, NULL );
+    assert_int_equal( fake_scheduler_enter( list, execute_once, NULL ), STATUS_SUCCESS );
+    pthread_join( worker.thread, NULL );
+    for (i = 1; i < 1000; i++) found_after |= ums_context_of_ending( i ) != NULL;
+    assert_true( found_while_ending );
+    assert_false( found_after );
+    ke_event_close( event );
+    ums_list_delete( list );
+    assert_int_equal( atomic_load( &fake_errors ), 0 );
+}
+
 int main( void )
 {
     const struct CMUnitTest tests[] =
@@ -355,7 +456,10 @@ int main( void )
         cmocka_unit_test( a_token_alone_does_not_wake_it ),
         cmocka_unit_test( suspended_it_leaves_its_carrier ),
         cmocka_unit_test( a_resume_at_once_does_not_lose_it ),
-        cmocka_unit_test( killed_it_leaves_its_carrier ),
+        cmocka_unit_test( whoever_ends_is_found_to_the_last ),
+        cmocka_unit_test( suspending_an_orphan_ends ),
+        cmocka_unit_test( a_killed_orphan_is_delivered ),
+        cmocka_unit_test( killed_it_leaves_its_carrier ),     /* last: its home thread sleeps on */
     };
 
     fake_init();

@@ -32,6 +32,9 @@ extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
 /* Start the core once per process; UMS_ENGINE=carry: workers are carried. */
 void fake_init( void );
 
+/* Whoever wants to preempt a worker finds that its carrier has ended. */
+extern _Atomic int fake_carrier_is_gone;
+
 /* Where a carried worker can be preempted. */
 void fake_preemption_point( void );
 

@@ -175,6 +175,7 @@ void ke_scheduler_upcall( struct ums_scheduler *s, uint32_t reason, uintptr_t pa
 /* ---- a carried worker ---- */
 
 _Atomic(struct ums_context *) fake_preempt_wanted;
+_Atomic int fake_carrier_is_gone;
 
 uint64_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
                            void (*left)( struct ums_scheduler *s, struct ums_context *w,
@@ -205,18 +206,20 @@ void ke_carry( struct ums_scheduler *s, struct ums_context *w )
 
 /* Nobody can be interrupted here: the worker looks by itself (fake_preemption_point). If it leaves
    its carrier before it has looked, it was not preempted. */
-int ke_preempt( struct ums_scheduler *s, struct ums_context *w )
+enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
 {
     struct ums_context *none = NULL, *wanted = w;
 
     (void)s;
+    if (atomic_load( &fake_carrier_is_gone )) return KE_CARRIER_GONE;
     if (!atomic_compare_exchange_strong( &fake_preempt_wanted, &none, w ))
     {
         sched_yield();
-        return 0;
+        return KE_TRY_AGAIN;
     }
     while (ums_worker_is_carried( w ) && atomic_load( &fake_preempt_wanted ) == w) sched_yield();
-    return !atomic_compare_exchange_strong( &fake_preempt_wanted, &wanted, NULL );
+    return atomic_compare_exchange_strong( &fake_preempt_wanted, &wanted, NULL ) ? KE_TRY_AGAIN
+                                                                                : KE_PREEMPTED;
 }
 
 void fake_preemption_point( void )

@@ -22,7 +22,7 @@ CHECK( ums_scheduler, teb, SCHEDULER_TEB );
 CHECK( ums_scheduler, stack.base, SCHEDULER_STACK_BASE );
 CHECK( ums_scheduler, stack.limit, SCHEDULER_STACK_LIMIT );
 CHECK( ums_scheduler, stack.bottom, SCHEDULER_STACK_BOTTOM );
-CHECK( ums_scheduler, stack.guaranteed, SCHEDULER_STACK_GUARANTEED );
+CHECK( ums_scheduler, guaranteed, SCHEDULER_GUARANTEED );
 
 CHECK_CONTEXT( SegCs, CONTEXT_CS );
 CHECK_CONTEXT( SegSs, CONTEXT_SS );
@@ -38,7 +38,7 @@ CHECK( ums_context, success, CONTEXT_SUCCESS );
 CHECK( ums_context, stack.base, CONTEXT_STACK_BASE );
 CHECK( ums_context, stack.limit, CONTEXT_STACK_LIMIT );
 CHECK( ums_context, stack.bottom, CONTEXT_STACK_BOTTOM );
-CHECK( ums_context, stack.guaranteed, CONTEXT_STACK_GUARANTEED );
+CHECK( ums_context, guaranteed, CONTEXT_GUARANTEED );
 CHECK( ums_context, home, CONTEXT_HOME );
 CHECK( ums_context, kind, CONTEXT_KIND );
 CHECK( ums_context, preempted, CONTEXT_PREEMPTED );

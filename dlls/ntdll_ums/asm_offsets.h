@@ -13,7 +13,7 @@
 #define SCHEDULER_STACK_BASE       0x18
 #define SCHEDULER_STACK_LIMIT      0x20
 #define SCHEDULER_STACK_BOTTOM     0x28
-#define SCHEDULER_STACK_GUARANTEED 0x30
+#define SCHEDULER_GUARANTEED       0x30
 
 #define CONTEXT_CS                 0x048        /* struct ums_context: the CONTEXT in it */
 #define CONTEXT_SS                 0x052
@@ -28,10 +28,10 @@
 #define CONTEXT_STACK_BASE         0x540
 #define CONTEXT_STACK_LIMIT        0x548
 #define CONTEXT_STACK_BOTTOM       0x550
-#define CONTEXT_STACK_GUARANTEED   0x558
+#define CONTEXT_GUARANTEED         0x558
+#define CONTEXT_PREEMPTED          0x55c
 #define CONTEXT_HOME               0x560
 #define CONTEXT_KIND               0x56c
-#define CONTEXT_PREEMPTED          0x570
 
 #define STATE_CARRIED              4            /* enum worker_state */
 

@@ -69,6 +69,7 @@ ums_status ums_context_create( struct ums_context **context )
     c->scheduler = NULL;
     c->list = NULL;
     c->inside = 0;
+    atomic_store( &c->busy, 0 );
     atomic_store( &c->suspend_count, 0 );
     atomic_store( &c->tid, 0 );
     atomic_store( &c->flags, CONTEXT_TERMINATED );
@@ -107,6 +108,19 @@ struct ums_context *ums_context_of_thread( uint32_t tid )
         if (context && atomic_load( &context->tid ) == tid &&
             !(atomic_load( &context->flags ) & CONTEXT_TERMINATED))
             return context;
+    }
+    return NULL;
+}
+
+struct ums_context *ums_context_of_ending( uint32_t tid )
+{
+    uint32_t i, made = ums_pool_made( &context_pool );
+
+    for (i = 0; i < made; i++)
+    {
+        struct ums_context *context = ums_pool_any( &context_pool, i );
+
+        if (atomic_load( &context->tid ) == tid && atomic_load( &context->busy )) return context;
     }
     return NULL;
 }

@@ -152,23 +152,48 @@ static int is_parked_thread( const struct ums_call *call, struct ums_context *se
     return (uintptr_t)self->home - call->sp < HOME_SIZE;
 }
 
+/* May a carried worker make this call where it is? Not one that somebody wants to stop: it could
+   make one call after the other, and never be found outside (ke_preempt). At home its thread is
+   suspended already. */
+static int is_local( const struct call_row *row, const struct ums_call *call,
+                     struct ums_context *self )
+{
+    if (row->cls != CALL_LOCAL || self->stay_home ||
+        (atomic_load_explicit( &self->word, memory_order_relaxed ) & WORD_SUSPENDED)) return 0;
+    return !row->local_if || row->local_if( call );
+}
+
+/* What a handler does to find out about threads is part of its call. The worker would otherwise be
+   taken as blocked, queued and carried in the middle of it. */
+static uint64_t call_special( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self )
+{
+    uint64_t ret;
+
+    self->inside = call->sp;
+    ret = row->handler( row, call, self );
+    self->inside = 0;
+    return ret;
+}
+
 uint64_t ums_hook_call( struct ums_call *call )
 {
     const struct call_row *row = ums_call_row( call );
     struct ums_context *self = ke_current();
-    int is_worker = self && self->kind == CONTEXT_WORKER;
 
-    if (is_worker && !row->handler &&
-        (is_parked_thread( call, self ) || call_is_nested( call, self )))
-        return ums_call_native( call, NULL );
-    if (is_worker && ums_worker_is_carried( self ))
+    if (!self || self->kind != CONTEXT_WORKER)
+        return row->handler ? row->handler( row, call, self ) : ums_call_native( call, NULL );
+
+    if (is_parked_thread( call, self ) || call_is_nested( call, self ))
+        return row->handler ? row->handler( row, call, self ) : ums_call_native( call, NULL );
+
+    if (ums_worker_is_carried( self ))
     {
         ke_look_at_stack( self );
-        if (!self->stay_home && row->cls == CALL_LOCAL && (!row->local_if || row->local_if( call )))
-            return call_local( call, self );
+        if (is_local( row, call, self )) return call_local( call, self );
         if (row->handler || row->cls <= CALL_QUICK) ums_worker_go_home( self );
     }
-    if (row->handler) return row->handler( row, call, self );
-    if (!is_worker || row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
+    if (row->handler) return call_special( row, call, self );
+    if (row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
     return row->cls == CALL_WAIT ? call_wait( row, call, self ) : call_may_block( call, self );
 }

@@ -6,7 +6,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
+#define WIN32_NO_STATUS
 #include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
 #include <winternl.h>
 #include "ums_core.h"
 #include "hook.h"
@@ -23,16 +26,33 @@ static NTSTATUS native( struct ums_call *call )
     return (NTSTATUS)ums_call_native( call, NULL );
 }
 
+/* The id of a thread of this process, or 0. The handle may be good for something else only, like
+   suspending: then a copy is asked. */
+static uint32_t thread_id( HANDLE thread )
+{
+    struct thread_basic_info info;
+    NTSTATUS status = NtQueryInformationThread( thread, ThreadBasicInformation, &info, sizeof(info),
+                                                NULL );
+    HANDLE copy;
+
+    if (status == STATUS_ACCESS_DENIED &&
+        DuplicateHandle( GetCurrentProcess(), thread, GetCurrentProcess(), &copy,
+                         THREAD_QUERY_INFORMATION, FALSE, 0 ))
+    {
+        status = NtQueryInformationThread( copy, ThreadBasicInformation, &info, sizeof(info), NULL );
+        CloseHandle( copy );
+    }
+    if (status || (DWORD)(ULONG_PTR)info.pid != GetCurrentProcessId()) return 0;
+    return (DWORD)(ULONG_PTR)info.tid;
+}
+
 /* The scheduler or live worker of this process behind a thread handle, or NULL. */
 static struct ums_context *context_of_handle( HANDLE thread, struct ums_context *self )
 {
-    struct thread_basic_info info;
+    uint32_t tid;
 
     if (thread == GetCurrentThread()) return self;
-    if (NtQueryInformationThread( thread, ThreadBasicInformation, &info, sizeof(info), NULL ))
-        return NULL;
-    if ((DWORD)(ULONG_PTR)info.pid != GetCurrentProcessId()) return NULL;
-    return ums_context_of_thread( (DWORD)(ULONG_PTR)info.tid );
+    return (tid = thread_id( thread )) ? ums_context_of_thread( tid ) : NULL;
 }
 
 uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
@@ -112,10 +132,9 @@ ums_status ums_set_context_native( void *thread, const void *context )
 /* Suspend another thread so that it stands still when this returns, and not where others wait
    for it. NtSuspendThread returns before the thread has stopped; asking for its context waits
    for that. A handle of our own makes up for few rights. */
-static NTSTATUS suspend_still( struct ums_call *call, struct ums_context *target )
+static NTSTATUS suspend_still( struct ums_call *call, struct ums_context *target, uint32_t tid )
 {
-    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE,
-                             atomic_load( &target->tid ) );
+    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
     NTSTATUS status;
 
     while (!(status = native( call )) && own)
@@ -143,10 +162,14 @@ static uint64_t store_ulong( uint64_t where, ULONG count )
 uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
                               struct ums_context *self )
 {
-    struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
+    HANDLE thread = (HANDLE)call->args[0];
+    uint32_t tid = thread == GetCurrentThread() ? GetCurrentThreadId() : thread_id( thread );
+    struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
     NTSTATUS status;
 
     (void)row;
+    if (!target && tid && (ending = ums_context_of_ending( tid )))
+        return (uint64_t)suspend_still( call, ending, tid );
     if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
     if (target == self) return suspend_self( call, self );
 
@@ -159,7 +182,7 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     }
 
     ums_context_suspended( target, 1 );
-    if ((status = suspend_still( call, target ))) ums_context_suspended( target, 0 );
+    if ((status = suspend_still( call, target, tid ))) ums_context_suspended( target, 0 );
     else ums_worker_stopped( target );
     return (uint64_t)status;
 }
@@ -276,26 +299,14 @@ uint64_t ums_special_create_process( const struct call_row *row, struct ums_call
 {
     uint64_t process;
     int entered = 0;
-    uintptr_t inside = 0;
     NTSTATUS status;
 
     (void)row;
-    if (self && self->kind == CONTEXT_WORKER)
-    {
-        inside = self->inside;
-        if (!inside)
-        {
-            self->inside = call->sp;
-            entered = ums_worker_enter_kernel( self );
-        }
-    }
+    /* a worker's; in a callback out of another call this is part of that one */
+    if (self && self->inside == call->sp) entered = ums_worker_enter_kernel( self );
     status = native( call );
     if (!status && ums_child_hook && ums_try_load( (void *)call->args[0], &process ))
         ums_child_hook( (HANDLE)process );
-    if (self && self->kind == CONTEXT_WORKER)
-    {
-        self->inside = inside;
-        if (entered) ums_worker_back( self );
-    }
+    if (entered) ums_worker_back( self );
     return (uint64_t)status;
 }

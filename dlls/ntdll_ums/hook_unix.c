@@ -34,7 +34,8 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
     struct ums_context *self = ke_current();
     uint64_t ret;
 
-    if (library == local_library && code == local_code)
+    if (library == local_library && code == local_code &&
+        !(atomic_load_explicit( &self->word, memory_order_relaxed ) & WORD_SUSPENDED))
     {
         ums_local_begin( self );
         ret = dispatcher( library, code, args );

@@ -20,10 +20,8 @@ struct ums_scheduler;
    carrier has that of the worker. */
 struct ke_stack
 {
-    void    *base, *limit;
-    void    *bottom;
-    uint32_t guaranteed;                        /* bytes kept for the handling of an overflow */
-    uint32_t pad;
+    void *base, *limit;
+    void *bottom;
 };
 
 /* ---- memory: address space that is never given back, so that stale pointers stay readable ---- */
@@ -97,9 +95,17 @@ uint64_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
 /* On the scheduler thread s, whose frames are of no more use: go on as the worker. */
 _Noreturn void ke_carry( struct ums_scheduler *s, struct ums_context *w );
 
-/* Take w, which runs on s's thread as we look (s may be wrong or NULL), off it: that thread will call ums_left_preempted on
-   its base, with the whole state of the worker saved. 0: not now, it is in the middle of something;
-   look again. Not on the scheduler's own thread. Enters the kernel. */
-int ke_preempt( struct ums_scheduler *s, struct ums_context *w );
+enum ke_preempted
+{
+    KE_PREEMPTED,
+    KE_TRY_AGAIN,                               /* it is in the middle of something */
+    KE_CARRIER_GONE                             /* the thread has ended, and the worker with it */
+};
+
+/* Take w, which runs on s's thread as we look (s may be wrong or NULL), off it: that thread will
+   call ums_left_preempted on its base, with the whole state of the worker saved. Not on the
+   scheduler's own thread. Enters the kernel. WORD_SUSPENDED is set: so a worker that makes one call
+   after the other is not in the middle of something for ever, it goes home with the next. */
+enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w );
 
 #endif /* UMS_KE_H */

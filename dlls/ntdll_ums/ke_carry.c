@@ -55,11 +55,11 @@ void ke_look_at_stack( struct ums_context *w )
 {
     const char *teb = (const char *)NtCurrentTeb();
 
-    w->stack.base       = *(void *const *)(teb + TEB_STACK_BASE);
-    w->stack.limit      = *(void *const *)(teb + TEB_STACK_LIMIT);
-    w->stack.bottom     = *(void *const *)(teb + TEB_STACK_BOTTOM);
-    w->stack.guaranteed = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
-    w->stay_home        = *(void *const *)(teb + TEB_FIBER_DATA) != NULL;
+    w->stack.base   = *(void *const *)(teb + TEB_STACK_BASE);
+    w->stack.limit  = *(void *const *)(teb + TEB_STACK_LIMIT);
+    w->stack.bottom = *(void *const *)(teb + TEB_STACK_BOTTOM);
+    w->guaranteed   = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
+    w->stay_home    = *(void *const *)(teb + TEB_FIBER_DATA) != NULL;
 }
 
 uint64_t ke_leave_home( struct ums_context *w,
@@ -106,10 +106,10 @@ void ke_scheduler_run( struct ums_scheduler *s, uint32_t reason, uintptr_t paylo
 {
     const char *teb = s->teb;
 
-    s->stack.base       = *(void *const *)(teb + TEB_STACK_BASE);
-    s->stack.limit      = *(void *const *)(teb + TEB_STACK_LIMIT);
-    s->stack.bottom     = *(void *const *)(teb + TEB_STACK_BOTTOM);
-    s->stack.guaranteed = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
+    s->stack.base   = *(void *const *)(teb + TEB_STACK_BASE);
+    s->stack.limit  = *(void *const *)(teb + TEB_STACK_LIMIT);
+    s->stack.bottom = *(void *const *)(teb + TEB_STACK_BOTTOM);
+    s->guaranteed   = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
     ke_switch_run( s, reason, payload, param );
 }
 
@@ -139,16 +139,14 @@ static int is_windows_code( ULONG_PTR rip )
 }
 
 /* The thread of s stands still: is it in the middle of user code of w? Our own code must not be
-   interrupted: it may have half of the worker's state in place, or the TEB of the scheduler. */
+   interrupted: it may have half of the worker's state in place, or the TEB of the scheduler. The
+   worker may be on a stack of its own making, but not on the scheduler's. */
 static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, const CONTEXT *context )
 {
-    const char *teb = w->teb;
-
     if (!ums_worker_is_carried( w ) || w->owner != s || s->current != w) return 0;
     if (atomic_load( &w->local ) || is_our_code( context->Rip )) return 0;
-    return context->Rsp > *(const ULONG_PTR *)(teb + TEB_STACK_BOTTOM) &&
-           context->Rsp <= *(const ULONG_PTR *)(teb + TEB_STACK_BASE) &&
-           is_windows_code( context->Rip );
+    return context->Rsp - (ULONG_PTR)s->stack.bottom >=
+           (ULONG_PTR)s->stack.base - (ULONG_PTR)s->stack.bottom && is_windows_code( context->Rip );
 }
 
 static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )
@@ -169,20 +167,30 @@ static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_c
     return 0;
 }
 
-int ke_preempt( struct ums_scheduler *s, struct ums_context *w )
+/* s may have carried another worker since, or be another thread's by now. So only a carrier of this
+   worker counts that has ended: it can never again give the worker away. */
+static int carrier_is_gone( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )
 {
-    uint32_t tid = scheduler_tid( s );
+    if (thread ? WaitForSingleObject( thread, 0 ) != WAIT_OBJECT_0
+               : GetLastError() != ERROR_INVALID_PARAMETER) return 0;
+    return ums_worker_is_carried( w ) && w->owner == s && s->current == w;
+}
+
+enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
+{
+    enum ke_preempted done = KE_TRY_AGAIN;
+    uint32_t tid = scheduler_tid( s );          /* 0: it has just been executed */
     HANDLE thread = tid ? OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT |
-                                      THREAD_SET_CONTEXT, FALSE, tid ) : NULL;
-    int done = 0;
+                                      THREAD_SET_CONTEXT | SYNCHRONIZE, FALSE, tid ) : NULL;
 
     if (thread && !ums_suspend_native( thread ))
     {
-        done = preempt_stopped( thread, s, w );
+        if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
         ums_resume_native( thread );
     }
+    else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;
     if (thread) CloseHandle( thread );
-    if (!done) SwitchToThread();
+    if (done == KE_TRY_AGAIN) SwitchToThread();
     return done;
 }
 

@@ -110,6 +110,11 @@ uint32_t ums_pool_made( const struct ums_pool *pool )
     return atomic_load( &pool->made );
 }
 
+void *ums_pool_any( const struct ums_pool *pool, uint32_t index )
+{
+    return pool_header( pool, index ) + 1;
+}
+
 void *ums_pool_at( const struct ums_pool *pool, uint32_t index )
 {
     struct ums_pool_header *slot = pool_header( pool, index );

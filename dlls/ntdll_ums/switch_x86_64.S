@@ -64,17 +64,21 @@ ums_gs_by_syscall:
 \name:
         .endm
 
-/* GS := reg. Where it takes a system call, rax, rcx, rdi, rsi and r11 are lost. */
+/* GS := reg. Where it takes a system call, rax, rcx, rdi, rsi and r11 are lost; SET_GS_COLD, behind
+   the last instruction of the function, makes it. */
         .macro  SET_GS reg
         testl   $1,ums_gs_by_syscall(%rip)
         jnz     8f
         wrgsbase \reg
-        jmp     9f
+9:
+        .endm
+
+        .macro  SET_GS_COLD reg
 8:      movq    \reg,%rsi
         movl    $LINUX_ARCH_SET_GS,%edi
         movl    $LINUX_ARCH_PRCTL,%eax
         syscall
-9:
+        jmp     9b
         .endm
 
         .macro  PUSH_NONVOLATILE
@@ -262,7 +266,7 @@ become_scheduler:
 2:      movq    SCHEDULER_STACK_BASE(%rbp),%rax
         movq    SCHEDULER_STACK_LIMIT(%rbp),%rcx
         movq    SCHEDULER_STACK_BOTTOM(%rbp),%rdx
-        movl    SCHEDULER_STACK_GUARANTEED(%rbp),%r11d
+        movl    SCHEDULER_GUARANTEED(%rbp),%r11d
         movq    %rax,TEB_STACK_BASE(%r10)
         movq    %rcx,TEB_STACK_LIMIT(%r10)
         movq    %rdx,TEB_STACK_BOTTOM(%r10)
@@ -277,8 +281,13 @@ become_scheduler:
 
 3:      movq    %rax,CONTEXT_STACK_LIMIT(%rbx)
         movq    CONTEXT_TEB(%rbx),%rcx
+        movq    CONTEXT_STACK_BASE(%rbx),%rdx
+        cmpq    %rdx,TEB_STACK_BASE(%rcx)
+        jne     2b                              /* it has become a fiber: the limit there is that of
+                                                   another stack */
         movq    %rax,TEB_STACK_LIMIT(%rcx)
         jmp     2b
+        SET_GS_COLD %r10
         .seh_endproc
 
 /* ke_carry( s in rcx, w in rdx ): from the scheduler's stack, none of which is needed any more, to
@@ -288,11 +297,13 @@ become_scheduler:
         .seh_endprologue
         movq    SCHEDULER_TEB(%rcx),%r10
         movq    TEB_STACK_LIMIT(%r10),%rax      /* it may have grown */
+        movl    TEB_STACK_GUARANTEED(%r10),%r11d
         movq    %rax,SCHEDULER_STACK_LIMIT(%rcx)
+        movl    %r11d,SCHEDULER_GUARANTEED(%rcx)
         movq    CONTEXT_STACK_BASE(%rdx),%rax
         movq    CONTEXT_STACK_LIMIT(%rdx),%rcx
         movq    CONTEXT_STACK_BOTTOM(%rdx),%r8
-        movl    CONTEXT_STACK_GUARANTEED(%rdx),%r9d
+        movl    CONTEXT_GUARANTEED(%rdx),%r9d
         movq    %rax,TEB_STACK_BASE(%r10)
         movq    %rcx,TEB_STACK_LIMIT(%r10)
         movq    %r8,TEB_STACK_BOTTOM(%r10)
@@ -304,6 +315,7 @@ become_scheduler:
         movq    CONTEXT_SP(%rdx),%rsp
         SET_GS  %r11
         jmp     load_user_part
+        SET_GS_COLD %r11
         .seh_endproc
 
 /* rbx: w, rsp: its user part, GS: its TEB */
@@ -406,6 +418,7 @@ load_preempted:
         movq    CONTEXT_GPR+0x78(%rbx),%r15
         movq    CONTEXT_GPR+0x18(%rbx),%rbx
         iretq
+        SET_GS_COLD %r11
         .seh_endproc
 
 /* ---- the home thread ---- */
@@ -460,10 +473,11 @@ set_teb_by_syscall:
         pushq   %rdi
         .seh_pushreg %rdi
         .seh_endprologue
-        SET_GS  %rcx
-        popq    %rdi
+        jmp     8f
+9:      popq    %rdi
         popq    %rsi
         ret
+        SET_GS_COLD %rcx
         .seh_endproc
 
 /* ke_call_rbx: returned to with the stack pointer 16-aligned; what rbx points to does not return */

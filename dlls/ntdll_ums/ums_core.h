@@ -123,7 +123,9 @@ struct ums_scheduler
     void *base;                                 /* stack base of every activation */
     void (*proc)(void);                         /* SchedulerProc, called from assembly only */
     void *teb;                                  /* of the scheduler thread */
-    struct ke_stack stack;                      /* its own stack; limit: when it last executed */
+    struct ke_stack stack;                      /* its own stack, as it was when it last executed */
+    uint32_t guaranteed;                        /* bytes of it kept for handling an overflow */
+    uint32_t pad;
     struct ums_context *current;                /* the worker it last executed; for itself, and
                                                    for who has stopped its thread */
     struct ums_list *list;                      /* referenced while in scheduling mode */
@@ -162,20 +164,21 @@ struct ums_context
                                                    by Execute */
     uint64_t success;                           /* what the switch returns when it is resumed */
     struct ke_stack stack;                      /* the worker's own stack */
+    uint32_t guaranteed;                        /* bytes of it kept for handling an overflow */
+    uint32_t preempted;                         /* the user part is in context and in the parking
+                                                   place, not at sp */
 
     /* 0x560 */
     void *home;                                 /* top of the home thread's parking place */
     struct ums_park park;                       /* the home thread sleeps here */
     uint32_t kind;                              /* enum context_kind; offset known to
                                                    hook_x86_64.S */
-    uint32_t preempted;                         /* the user part is in context and in the parking
-                                                   place, not at sp; offset known to assembly */
     uint32_t stay_home;                         /* it uses fibers: not to be carried */
     _Atomic uint32_t local;                     /* carried, but the scheduler's TEB is in GS: a
                                                    local call */
     _Atomic uint32_t refs;                      /* client's handle, home thread */
     _Atomic uint32_t suspend_count;
-    _Atomic uint32_t busy;                      /* the home thread must not be stopped now:
+    _Atomic uint32_t busy;                      /* not 0: the home thread must not be stopped now,
                                                    others wait for what it does */
     _Atomic uint32_t tid;
     uint32_t slow_calls;                        /* worker only: hint that it makes calls that may
@@ -215,6 +218,7 @@ void *ums_pool_alloc( struct ums_pool *pool ); /* not zeroed: the caller resets 
 void  ums_pool_free( struct ums_pool *pool, void *object );
 void  ums_pool_open( void *object );                                   /* handle becomes valid */
 int   ums_pool_close( void *object ); /* handle becomes invalid; 0 if it was not valid */
+void *ums_pool_any( const struct ums_pool *pool, uint32_t index );    /* live or not */
 void *ums_pool_at( const struct ums_pool *pool, uint32_t index );     /* live object or NULL */
 uint32_t ums_pool_made( const struct ums_pool *pool );
 uint32_t ums_pool_index( const struct ums_pool *pool, const void *object );
@@ -269,6 +273,8 @@ ums_status ums_context_create( struct ums_context **context );
 ums_status ums_context_delete( void *handle );
 void ums_context_unref( struct ums_context *context );
 struct ums_context *ums_context_of_thread( uint32_t tid ); /* live scheduler or worker, or NULL */
+/* A worker whose thread is in ums_worker_end; its context may be deleted already. Or NULL. */
+struct ums_context *ums_context_of_ending( uint32_t tid );
 ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length,
                               uint32_t *ret );
 ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffer,

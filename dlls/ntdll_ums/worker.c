@@ -15,6 +15,14 @@
 
 #include "state.h"
 
+/* The home thread begins or ends something that others wait for: it must not be stopped meanwhile.
+   A count, because the last of a worker's life may overlap the first of the next one with the same
+   context. Sequentially consistent: who has stopped the thread sees what it has begun. */
+static void worker_busy( struct ums_context *w, int more )
+{
+    atomic_fetch_add( &w->busy, (uint32_t)more );
+}
+
 /* ---- the home thread while the worker is away ---- */
 
 /* Sleep until the worker is to run here. A token alone does not say so: one that was meant for an
@@ -43,16 +51,16 @@ static void queue_and_wait( struct ums_context *w, enum worker_state from, uint6
     /* once it is pushed, the next Execute may give it another list and drop the reference it has
        to this one */
     ums_list_ref( list );
-    atomic_store( &w->busy, 1 );
+    worker_busy( w, 1 );
     if ((queued = worker_move( w, from, WORKER_QUEUED | flags ))) ums_list_push( list, w );
-    atomic_store( &w->busy, 0 );
+    worker_busy( w, -1 );
     ums_list_unref( list );
     if (queued) home_wait( w );
 }
 
 static void parked_queue( struct ums_context *w, void *from )
 {
-    queue_and_wait( w, (enum worker_state)(uintptr_t)from, 0 );
+    queue_and_wait( w, (enum worker_state)(uintptr_t)from, w->stay_home ? WORD_HOME : 0 );
 }
 
 struct yield
@@ -68,16 +76,17 @@ static void parked_yield( struct ums_context *w, void *arg )
 
     for (;;)
     {
-        atomic_store( &w->busy, 1 );            /* the scheduler waits for the post */
+        worker_busy( w, 1 );                    /* the scheduler waits for the post */
         owner = w->owner;
         if (worker_leave( w, WORKER_READY | yield.flags )) break;
+        worker_busy( w, -1 );
 
         /* The scheduler has taken it as blocked in the call that we are a callback of, or
            somebody has stopped and resumed it: it has to be scheduled first, here. */
         queue_and_wait( w, WORKER_BLOCKED, WORD_HOME );
     }
     scheduler_post( owner, REASON_YIELD, (uintptr_t)w, yield.param );
-    atomic_store( &w->busy, 0 );
+    worker_busy( w, -1 );
     home_wait( w );
 }
 
@@ -101,12 +110,21 @@ int ums_worker_block( struct ums_context *w, uintptr_t payload )
         ke_leave_carrier( w, w->owner, ums_left_blocked, payload );
         return 1;
     }
-    atomic_store( &w->busy, 1 );                /* the scheduler waits for the post */
+    worker_busy( w, 1 );                        /* the scheduler waits for the post */
     owner = w->owner;
     left = worker_leave( w, WORKER_BLOCKED );
     if (left) scheduler_post( owner, REASON_BLOCKED, payload, NULL );
-    atomic_store( &w->busy, 0 );
+    worker_busy( w, -1 );
     return left;
+}
+
+/* From here on the scheduler may have taken the worker and even be gone: then this wakes whoever has
+   the slot. */
+static void watch( struct ums_scheduler *owner )
+{
+    if (atomic_load( &owner->watching )) return;
+    atomic_store( &owner->watching, 1 );
+    ums_unpark( &owner->park );
 }
 
 /* The worker makes a call that may block. Its scheduler watches from now on; the first time in a
@@ -115,31 +133,29 @@ int ums_worker_enter_kernel( struct ums_context *w )
 {
     struct ums_scheduler *owner;
     uint64_t word, next;
+    int entered = 0;
 
     if (ums_worker_is_carried( w ))
     {
         ke_leave_carrier( w, w->owner, ums_left_inkernel, 0 );
         return 1;
     }
+    worker_busy( w, 1 );                        /* stopped between the two steps, nobody would look */
     word = atomic_load( &w->word );
-    do
+    while (word_state( word ) == WORKER_RUNNING && !entered)
     {
-        if (word_state( word ) != WORKER_RUNNING) return 0;
         owner = w->owner;                       /* of this word: the number in it is of one
                                                    execute */
         next = ((word + WORD_SEQ) & ~WORD_STATE) | WORKER_INKERNEL;
+        entered = atomic_compare_exchange_weak( &w->word, &word, next );
     }
-    while (!atomic_compare_exchange_weak( &w->word, &word, next ));
-
-    w->slow_calls = 1;
-    /* from here on the scheduler may have taken the worker and even be gone: then this wakes
-       whoever has the slot */
-    if (!atomic_load( &owner->watching ))
+    if (entered)
     {
-        atomic_store( &owner->watching, 1 );
-        ums_unpark( &owner->park );
+        w->slow_calls = 1;
+        watch( owner );
     }
-    return 1;
+    worker_busy( w, -1 );
+    return entered;
 }
 
 /* A call that ums_worker_block or ums_worker_enter_kernel announced is over and its result in
@@ -205,7 +221,6 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->teb         = NULL;
     atomic_store( &w->tid, 0 );
     atomic_store( &w->suspend_count, 0 );
-    atomic_store( &w->busy, 0 );
     atomic_fetch_and( &w->word, ~(WORD_SUSPENDED | WORD_PARKED) );
     atomic_store( &w->park.token, 0 );
     atomic_fetch_add( &w->refs, 1 );
@@ -243,51 +258,60 @@ void ums_worker_start( struct ums_context *w )
 }
 
 /* The home thread is on its last way into the kernel. It is an ordinary thread from here on.
-   Terminated is set before the context is queued [seen]; after the push only what was read
-   before is touched, and the slot is given back last. If the thread is suspended in here its
-   scheduler waits for the resume: nobody finds it by its id any more (issue 4). */
+   Terminated is set before the context is queued [seen]; after the push the client may delete it,
+   and the slot is given back last. Owner and list are read when nobody can stop the thread any
+   more: a suspension before that may have moved the worker to another scheduler. Until the end
+   whoever suspends the thread finds it by its id, deleted or not (ums_context_of_ending). */
 void ums_worker_end( struct ums_context *w )
 {
     struct ums_scheduler *owner;
     struct ums_list *list;
+    uint32_t tid;
     int owned;
 
     ums_worker_go_home( w );
+    worker_busy( w, 1 );
+    tid = atomic_load( &w->tid );
     owner = w->owner;
     list = w->list;
     ke_set_current( NULL );
     owned = worker_leave( w, WORKER_DEAD );
     if (!owned) worker_move( w, WORKER_BLOCKED, WORKER_DEAD );
     w->list = NULL;
-    atomic_store( &w->tid, 0 );
     atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
     ums_list_push( list, w );
     if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
     ums_list_unref( list );
+    /* not if a new thread has the context already */
+    atomic_compare_exchange_strong( &w->tid, &tid, 0 );
+    worker_busy( w, -1 );
     ums_context_unref( w );
 }
 
 /* ---- others do something to it ---- */
 
 /* Somebody has ended the worker's thread from outside: it runs no more, or not for long. If it is
-   carried it is taken off its carrier first: WORD_SUSPENDED keeps it from being executed again.
-   Its reference to the context goes with it. Closing the races with a thread that stops in the
-   middle of a transition is issue 4. */
+   carried it is taken off its carrier first: WORD_SUSPENDED keeps it from being executed again. A
+   carrier that has ended has taken it along. Its list is nobody's to change when the worker is
+   dead. Its reference to the context goes with it. Closing the races with a thread that stops in
+   the middle of a transition is issue 4. */
 void ums_worker_killed( struct ums_context *w )
 {
     struct ums_scheduler *owner;
-    struct ums_list *list = w->list;
+    struct ums_list *list;
     int owned, queued = 0;
 
     atomic_fetch_or( &w->word, WORD_SUSPENDED );
-    while (ums_worker_is_carried( w )) ke_preempt( w->owner, w );
+    while (ums_worker_is_carried( w ) && ke_preempt( w->owner, w ) != KE_CARRIER_GONE) ;
     owner = w->owner;
     if (!(owned = worker_leave( w, WORKER_DEAD )) &&
         !worker_move( w, WORKER_BLOCKED, WORKER_DEAD ) &&
+        !worker_move( w, WORKER_CARRIED, WORKER_DEAD ) &&
         !worker_move( w, WORKER_READY, WORKER_DEAD ) &&
         !worker_move( w, WORKER_STARTING, WORKER_DEAD ) &&
         !(queued = worker_move( w, WORKER_QUEUED, WORKER_DEAD ))) return;
 
+    list = w->list;
     w->list = NULL;
     atomic_store( &w->tid, 0 );
     atomic_fetch_and( &w->flags, ~(uint32_t)CONTEXT_SUSPENDED );
@@ -311,7 +335,7 @@ void ums_worker_stopped( struct ums_context *w )
 
         if (word_state( word ) == WORKER_CARRIED)
         {
-            if (ke_preempt( owner, w )) return;
+            if (ke_preempt( owner, w ) != KE_TRY_AGAIN) return;
         }
         else if (word_state( word ) != WORKER_RUNNING) return;
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
