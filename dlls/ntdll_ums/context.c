@@ -187,22 +187,22 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
    the bit: who sees that a worker is not suspended can execute it. A resume that falls together
    with another thread's suspend can leave the bit clear: an Execute then waits for the next resume.
    That race is issue 4's. */
-void ums_context_suspended( struct ums_context *context, int suspended )
+uint32_t ums_context_suspended( struct ums_context *context, int suspended )
 {
+    uint32_t count;
+
     if (suspended)
     {
-        if (atomic_fetch_add( &context->suspend_count, 1 )) return;
+        if ((count = atomic_fetch_add( &context->suspend_count, 1 ))) return count;
         atomic_fetch_or( &context->flags, CONTEXT_SUSPENDED );
         atomic_fetch_or( &context->word, WORD_SUSPENDED );
+        return 0;
     }
-    else
-    {
-        uint32_t count = atomic_load( &context->suspend_count );
-
-        do if (!count) return;                  /* suspended before it was ours */
-        while (!atomic_compare_exchange_weak( &context->suspend_count, &count, count - 1 ));
-        if (count != 1) return;
-        atomic_fetch_and( &context->word, ~WORD_SUSPENDED );
-        atomic_fetch_and( &context->flags, ~(uint32_t)CONTEXT_SUSPENDED );
-    }
+    count = atomic_load( &context->suspend_count );
+    do if (!count) return 0;                    /* suspended before it was ours */
+    while (!atomic_compare_exchange_weak( &context->suspend_count, &count, count - 1 ));
+    if (count != 1) return count;
+    atomic_fetch_and( &context->word, ~WORD_SUSPENDED );
+    atomic_fetch_and( &context->flags, ~(uint32_t)CONTEXT_SUSPENDED );
+    return count;
 }

@@ -142,25 +142,22 @@ static uint64_t call_local( const struct ums_call *call, struct ums_context *sel
     ums_local_begin( self );
     ret = ums_call_native( call, args );
     ums_local_end( self );
+    ums_worker_give_way( self );
     return ret;
 }
 
 /* The home thread itself, while its worker is away: it signals an event, or gives up a list. It has
    the worker's TEB, but it is not the worker. */
-static int is_parked_thread( const struct ums_call *call, struct ums_context *self )
+int ums_is_parked_thread( const struct ums_context *self, uintptr_t sp )
 {
-    return (uintptr_t)self->home - call->sp < HOME_SIZE;
+    return (uintptr_t)self->home - sp < HOME_SIZE;
 }
 
-/* May a carried worker make this call where it is? Not one that somebody wants to stop: it could
-   make one call after the other, and never be found outside (ke_preempt). At home its thread is
-   suspended already. */
+/* May a carried worker make this call where it is? */
 static int is_local( const struct call_row *row, const struct ums_call *call,
-                     struct ums_context *self )
+                     const struct ums_context *self )
 {
-    if (row->cls != CALL_LOCAL || self->stay_home ||
-        (atomic_load_explicit( &self->word, memory_order_relaxed ) & WORD_SUSPENDED)) return 0;
-    return !row->local_if || row->local_if( call );
+    return row->cls == CALL_LOCAL && !self->stay_home && (!row->local_if || row->local_if( call ));
 }
 
 /* What a handler does to find out about threads is part of its call. The worker would otherwise be
@@ -184,9 +181,10 @@ uint64_t ums_hook_call( struct ums_call *call )
     if (!self || self->kind != CONTEXT_WORKER)
         return row->handler ? row->handler( row, call, self ) : ums_call_native( call, NULL );
 
-    if (is_parked_thread( call, self ) || call_is_nested( call, self ))
+    if (ums_is_parked_thread( self, call->sp ) || call_is_nested( call, self ))
         return row->handler ? row->handler( row, call, self ) : ums_call_native( call, NULL );
 
+    ums_worker_give_way( self );
     if (ums_worker_is_carried( self ))
     {
         ke_look_at_stack( self );

@@ -92,6 +92,9 @@ uint64_t ums_hook_call( struct ums_call *call );
    are handed on. */
 uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args );
 
+/* Is this stack pointer of the home thread itself, while its worker is away? */
+int ums_is_parked_thread( const struct ums_context *self, uintptr_t sp );
+
 /* Around a call that a carried worker makes on its carrier, as the scheduler. */
 void ums_local_begin( struct ums_context *self );
 void ums_local_end( struct ums_context *self );
@@ -120,8 +123,9 @@ uint64_t ums_special_create_process( const struct call_row *row, struct ums_call
 uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self );
 
-/* Past their handlers: 0 or a status. context: a CONTEXT with its flags set. */
-ums_status ums_suspend_native( void *thread );
+/* Past their handlers: 0 or a status. context: a CONTEXT with its flags set; count: what it was
+   before. */
+ums_status ums_suspend_native( void *thread, ULONG *count );
 ums_status ums_resume_native( void *thread );
 ums_status ums_get_context_native( void *thread, void *context );
 ums_status ums_set_context_native( void *thread, const void *context );

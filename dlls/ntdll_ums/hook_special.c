@@ -55,25 +55,6 @@ static struct ums_context *context_of_handle( HANDLE thread, struct ums_context 
     return (tid = thread_id( thread )) ? ums_context_of_thread( tid ) : NULL;
 }
 
-uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
-                                       struct ums_context *self )
-{
-    HANDLE thread = (HANDLE)call->args[0];
-    struct ums_context *target = thread ? context_of_handle( thread, self ) : self;
-    NTSTATUS status;
-
-    (void)row;
-    if (target && target == self)
-    {
-        if (self->kind == CONTEXT_SCHEDULER) ums_scheduler_end( self );
-        else ums_worker_end( self );
-        return (uint64_t)native( call );        /* does not come back */
-    }
-    status = native( call );
-    if (!status && target && target->kind == CONTEXT_WORKER) ums_worker_killed( target );
-    return (uint64_t)status;
-}
-
 /* The caller goes on as the only thread, through DLL_PROCESS_DETACH: nobody is left who could
    execute it. */
 uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_call *call,
@@ -99,7 +80,7 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     return (uint64_t)status;
 }
 
-static ums_status thread_call( const char *name, void *thread, const void *argument )
+static ums_status thread_call( const char *name, void *thread, void *argument )
 {
     struct ums_call call = { .nr = ums_call_number( name ) };
 
@@ -109,9 +90,9 @@ static ums_status thread_call( const char *name, void *thread, const void *argum
     return (ums_status)ums_call_native( &call, NULL );
 }
 
-ums_status ums_suspend_native( void *thread )
+ums_status ums_suspend_native( void *thread, ULONG *count )
 {
-    return thread_call( "NtSuspendThread", thread, NULL );
+    return thread_call( "NtSuspendThread", thread, count );
 }
 
 ums_status ums_resume_native( void *thread )
@@ -126,26 +107,43 @@ ums_status ums_get_context_native( void *thread, void *context )
 
 ums_status ums_set_context_native( void *thread, const void *context )
 {
-    return thread_call( "NtSetContextThread", thread, context );
+    return thread_call( "NtSetContextThread", thread, (void *)context );
 }
 
-/* Suspend another thread so that it stands still when this returns, and not where others wait
-   for it. NtSuspendThread returns before the thread has stopped; asking for its context waits
-   for that. A handle of our own makes up for few rights. */
-static NTSTATUS suspend_still( struct ums_call *call, struct ums_context *target, uint32_t tid )
+/* NtSuspendThread returns before the thread has stopped; asking for its context waits for that. Is
+   it in the middle of something that others wait for? */
+static int is_busy( HANDLE thread, const struct ums_context *target )
+{
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL;
+    ums_get_context_native( thread, &context );
+    return atomic_load( &target->busy ) != 0;
+}
+
+/* Suspend until the thread stands still where nobody waits for it. */
+static int hold_still( HANDLE thread, const struct ums_context *target )
+{
+    while (!ums_suspend_native( thread, NULL ))
+    {
+        if (!is_busy( thread, target )) return 1;
+        ums_resume_native( thread );
+        SwitchToThread();
+    }
+    return 0;
+}
+
+/* The same with somebody's call. A handle of our own makes up for few rights. */
+static NTSTATUS suspend_still( struct ums_call *call, const struct ums_context *target,
+                               uint32_t tid )
 {
     HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
-    NTSTATUS status;
+    NTSTATUS status = native( call );
 
-    while (!(status = native( call )) && own)
+    if (!status && own && is_busy( own, target ))
     {
-        CONTEXT context;
-
-        context.ContextFlags = CONTEXT_CONTROL;
-        ums_get_context_native( own, &context );
-        if (!atomic_load( &target->busy )) break;
         ums_resume_native( own );
-        SwitchToThread();
+        hold_still( own, target );
     }
     if (own) CloseHandle( own );
     return status;
@@ -157,6 +155,65 @@ static uint64_t store_ulong( uint64_t where, ULONG count )
     if (where && !ums_try_store32( (void *)where, count ))
         return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
     return STATUS_SUCCESS;
+}
+
+/* While the carrier of the target stands still, or its scheduler has not been told, a worker that
+   does this must not be stopped itself. (A plain thread that is leaves them so.) */
+static void stop_worker( struct ums_context *target, struct ums_context *self )
+{
+    int is_worker = self && self->kind == CONTEXT_WORKER;
+
+    if (is_worker) ums_worker_busy( self, 1 );
+    ums_worker_stopped( target );
+    if (is_worker) ums_worker_busy( self, -1 );
+}
+
+/* A suspension was announced and could not be made. If the worker has given way to it, it goes to
+   its list. */
+static void unsuspend( struct ums_context *target )
+{
+    ums_context_suspended( target, 0 );
+    ums_worker_queue_stopped( target, atomic_load( &target->word ) );
+}
+
+/* A worker is killed when it stands still and is off its carrier, which would else go on with the
+   stack and the TEB of a thread that is no more. */
+static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
+                             struct ums_context *self )
+{
+    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE,
+                             atomic_load( &target->tid ) );
+    NTSTATUS status;
+    int held;
+
+    ums_context_suspended( target, 1 );
+    held = own && hold_still( own, target );
+    stop_worker( target, self );
+    if (!(status = native( call ))) ums_worker_killed( target );
+    else
+    {
+        ums_context_suspended( target, 0 );
+        if (!ums_worker_continued( target ) && held) ums_resume_native( own );
+    }
+    if (own) CloseHandle( own );
+    return status;
+}
+
+uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
+                                       struct ums_context *self )
+{
+    HANDLE thread = (HANDLE)call->args[0];
+    struct ums_context *target = thread ? context_of_handle( thread, self ) : self;
+
+    (void)row;
+    if (target && target == self)
+    {
+        if (self->kind == CONTEXT_SCHEDULER) ums_scheduler_end( self );
+        else ums_worker_end( self );
+        return (uint64_t)native( call );        /* does not come back */
+    }
+    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
+    return (uint64_t)kill_worker( call, target, self );
 }
 
 uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
@@ -173,17 +230,14 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
     if (target == self) return suspend_self( call, self );
 
-    /* stopped while it ran and resumed since: its thread stands still, suspended once, until it
-       is executed; a further suspension is only counted */
-    if ((atomic_load( &target->word ) & WORD_STOPPED) && !atomic_load( &target->suspend_count ))
-    {
-        ums_context_suspended( target, 1 );
+    /* Stopped while it ran and resumed since: its thread stands still, suspended once, until it is
+       executed; a further suspension is only counted. Nobody executes it any more when it is
+       counted, so the look comes after that. */
+    if (!ums_context_suspended( target, 1 ) && (atomic_load( &target->word ) & WORD_STOPPED))
         return store_ulong( call->args[1], 0 );
-    }
 
-    ums_context_suspended( target, 1 );
-    if ((status = suspend_still( call, target, tid ))) ums_context_suspended( target, 0 );
-    else ums_worker_stopped( target );
+    if ((status = suspend_still( call, target, tid ))) unsuspend( target );
+    else stop_worker( target, self );
     return (uint64_t)status;
 }
 

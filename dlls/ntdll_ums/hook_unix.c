@@ -7,9 +7,9 @@
  *
  * They use the system-call frame of the TEB in GS. On a carrier that would be the worker's, on a
  * thread that is not the worker's, while its home thread may be using it; and what they do with the
- * calling thread, they would do as the scheduler. So a carried worker goes home for them as for any
- * call that may block. Reading the precise time is known to need nothing of the thread; it is made
- * on the carrier with the scheduler's TEB. Only where workers are carried.
+ * calling thread, they would do as the scheduler. So for a worker they are like any call that may
+ * block. Reading the precise time is known to need nothing of the thread; it is made where the
+ * worker is, on a carrier with the scheduler's TEB. Only where workers are carried.
  */
 
 #include <windows.h>
@@ -27,33 +27,45 @@ void *ums_unix_dispatcher;                      /* Wine's own; written before th
 static uint64_t local_library;
 static uint32_t local_code;
 
-/* From assembly, by a carried worker. */
+/* From assembly, by a worker. In a callback out of another call this is part of that one. */
 uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
 {
     unix_call dispatcher = (unix_call)ums_unix_dispatcher;
     struct ums_context *self = ke_current();
+    uintptr_t here = (uintptr_t)__builtin_frame_address( 0 );
     uint64_t ret;
+    int entered;
 
-    if (library == local_library && code == local_code &&
-        !(atomic_load_explicit( &self->word, memory_order_relaxed ) & WORD_SUSPENDED))
+    if (ums_is_parked_thread( self, here ) || self->inside) return dispatcher( library, code, args );
+    ums_worker_give_way( self );
+    if (library == local_library && code == local_code)
     {
-        ums_local_begin( self );
+        int carried = ums_worker_is_carried( self );
+
+        if (carried) ums_local_begin( self );
         ret = dispatcher( library, code, args );
-        ums_local_end( self );
+        if (carried) ums_local_end( self );
+        ums_worker_give_way( self );
         return ret;
     }
-    ums_worker_enter_kernel( self );
-    self->inside = (uintptr_t)__builtin_frame_address( 0 );
+    entered = ums_worker_enter_kernel( self );
+    self->inside = here;
     ret = dispatcher( library, code, args );
     self->inside = 0;
-    ums_worker_back( self );
+    if (entered) ums_worker_back( self );
     return ret;
 }
 
+/* Seen by every thread for a moment: the call we want to know is made by this one. */
+static uint32_t noting_thread;
+
 static uint64_t WINAPI note_call( uint64_t library, uint32_t code, void *args )
 {
-    local_library = library;
-    local_code = code;
+    if (ke_thread_id() == noting_thread)
+    {
+        local_library = library;
+        local_code = code;
+    }
     return ((unix_call)ums_unix_dispatcher)( library, code, args );
 }
 
@@ -107,6 +119,7 @@ int ums_hook_unix_install( const char **why )
         return 0;
     }
     ums_unix_dispatcher = *slot;
+    noting_thread = ke_thread_id();
     if (!ums_try_store( slot, (uint64_t)(ULONG_PTR)note_call ))
     {
         *why = "the pointer to the dispatcher of Unix calls cannot be written";

@@ -103,8 +103,6 @@ ums_unix_hook:
         testq   %rax,%rax
         jz      1f
         cmpl    $0,CONTEXT_KIND(%rax)
-        jne     1f
-        cmpb    $STATE_CARRIED,CONTEXT_WORD(%rax)
         je      ums_unix_call
 1:      jmp     *ums_unix_dispatcher(%rip)
         .seh_endproc

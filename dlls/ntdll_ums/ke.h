@@ -99,13 +99,15 @@ enum ke_preempted
 {
     KE_PREEMPTED,
     KE_TRY_AGAIN,                               /* it is in the middle of something */
+    KE_CARRIER_STOPPED,                         /* the same, and it stands still there: whoever has
+                                                   suspended the scheduler may be our caller */
     KE_CARRIER_GONE                             /* the thread has ended, and the worker with it */
 };
 
 /* Take w, which runs on s's thread as we look (s may be wrong or NULL), off it: that thread will
    call ums_left_preempted on its base, with the whole state of the worker saved. Not on the
    scheduler's own thread. Enters the kernel. WORD_SUSPENDED is set: so a worker that makes one call
-   after the other is not in the middle of something for ever, it goes home with the next. */
+   after the other, or stands still, leaves by itself with its next call (ums_worker_give_way). */
 enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w );
 
 #endif /* UMS_KE_H */

@@ -15,6 +15,7 @@
 #include "ke_win32.h"
 
 #define TEB_FIBER_DATA  0x20
+#define PAGE_SIZE       0x1000
 #define HOMES_PER_SLAB  64
 #define MAX_SLABS       1024                    /* 65536 contexts, context.c */
 
@@ -81,6 +82,23 @@ uint64_t ke_leave_home( struct ums_context *w,
     return ke_switch_home( w, parked, arg );
 }
 
+/* A worker that has become a fiber without a call is still carried, and Wine, which looks at the
+   carrier's TEB, takes the growth of the fiber's stack for somebody's touch of a guard page: that
+   page is no guard any more then, and the next one has to be. */
+static int fiber_grows( const EXCEPTION_RECORD *record )
+{
+    char *teb = (char *)NtCurrentTeb(), *bottom = *(char **)(teb + TEB_STACK_BOTTOM), *page;
+
+    if (record->ExceptionCode != STATUS_GUARD_PAGE_VIOLATION || record->NumberParameters < 2 ||
+        !*(void **)(teb + TEB_FIBER_DATA)) return 0;
+    page = (char *)(record->ExceptionInformation[1] & ~(ULONG_PTR)(PAGE_SIZE - 1));
+    if (page < bottom + 2 * PAGE_SIZE || page >= *(char **)(teb + TEB_STACK_LIMIT)) return 0;
+    if (!VirtualAlloc( page - PAGE_SIZE, PAGE_SIZE, MEM_COMMIT, PAGE_READWRITE | PAGE_GUARD ))
+        return 0;
+    *(char **)(teb + TEB_STACK_LIMIT) = page;
+    return 1;
+}
+
 /* An exception of a carried worker: home with it. A stack that grows on a carrier is noted in the
    carrier's TEB; who handles an exception compares frames with the limit in the worker's, and the
    handling itself may let the stack grow further. Vectored handlers come before all that, and this
@@ -89,10 +107,12 @@ static LONG CALLBACK exception_goes_home( EXCEPTION_POINTERS *pointers )
 {
     struct ums_context *w = ke_current();
 
-    (void)pointers;
-    if (w && w->kind == CONTEXT_WORKER && !atomic_load_explicit( &w->local, memory_order_relaxed ))
-        ums_worker_go_home( w );
-    return EXCEPTION_CONTINUE_SEARCH;
+    if (!w || w->kind != CONTEXT_WORKER || atomic_load_explicit( &w->local, memory_order_relaxed ))
+        return EXCEPTION_CONTINUE_SEARCH;
+    if (!ums_worker_is_carried( w )) return EXCEPTION_CONTINUE_SEARCH;
+    ums_worker_go_home( w );
+    return fiber_grows( pointers->ExceptionRecord ) ? EXCEPTION_CONTINUE_EXECUTION
+                                                    : EXCEPTION_CONTINUE_SEARCH;
 }
 
 void ke_carry_start( void )
@@ -154,7 +174,10 @@ static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_c
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
-    if (ums_get_context_native( thread, &context ) || !is_in_user_code( s, w, &context )) return 0;
+    if (ums_get_context_native( thread, &context )) return 0;
+    /* put there before, and not run since */
+    if (context.Rip == (ULONG_PTR)ke_preempted && context.Rcx == (ULONG_PTR)w) return 1;
+    if (!is_in_user_code( s, w, &context )) return 0;
     memcpy( w->context, &context, sizeof(context) );
     w->preempted   = 1;
     context.Rip    = (ULONG_PTR)ke_preempted;
@@ -182,10 +205,12 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     uint32_t tid = scheduler_tid( s );          /* 0: it has just been executed */
     HANDLE thread = tid ? OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT |
                                       THREAD_SET_CONTEXT | SYNCHRONIZE, FALSE, tid ) : NULL;
+    ULONG count;
 
-    if (thread && !ums_suspend_native( thread ))
+    if (thread && !ums_suspend_native( thread, &count ))
     {
         if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
+        else if (count && ums_worker_is_carried( w ) && w->owner == s) done = KE_CARRIER_STOPPED;
         ums_resume_native( thread );
     }
     else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;

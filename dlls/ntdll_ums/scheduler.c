@@ -162,7 +162,7 @@ ums_status ums_execute( void *handle )
     w->owner = s;
     s->current = w;
     if (w->list != s->list) change_list( s, w );
-    if (!ums_carry || (word & (WORD_HOME | WORD_STOPPED)))
+    if ((!ums_carry && !(word & WORD_PREEMPTED)) || (word & (WORD_HOME | WORD_STOPPED)))
         ums_left_running( s, w, (word & WORD_STOPPED) != 0 );
     if (atomic_load_explicit( &w->flags, memory_order_relaxed ) & CONTEXT_RUNNING_ON_SELF_THREAD)
         atomic_fetch_and( &w->flags, ~(uint32_t)CONTEXT_RUNNING_ON_SELF_THREAD );
@@ -213,6 +213,9 @@ void ums_scheduler_detach( struct ums_context *context )
     context->scheduler = NULL;
     atomic_store( &context->tid, 0 );
     atomic_store( &context->flags, CONTEXT_TERMINATED );
+    /* who looks for a worker may come here late, when the context is another thread's */
+    s->current = NULL;
+    s->context = NULL;
     ums_list_unref( s->list );
     ums_pool_free( &scheduler_pool, s );
 }

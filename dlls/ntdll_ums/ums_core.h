@@ -279,7 +279,7 @@ ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, u
                               uint32_t *ret );
 ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffer,
                             uint32_t length );
-void ums_context_suspended( struct ums_context *context, int suspended );
+uint32_t ums_context_suspended( struct ums_context *context, int suspended );  /* count before */
 static inline enum worker_state word_state( uint64_t word )
 {
     return (enum worker_state)(word & WORD_STATE);
@@ -288,8 +288,8 @@ static inline enum worker_state word_state( uint64_t word )
 /* ---- scheduler.c ---- */
 
 extern int64_t ums_grace;                                             /* 100 ns */
-extern int ums_carry;                           /* workers are carried where they can be; written
-                                                   once, at start */
+extern int ums_carry;                           /* workers are carried where they can be; written at
+                                                   start, and set to 0 if a hook fails later */
 
 int  ums_scheduler_init( void );
 ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void), void *param );
@@ -315,6 +315,9 @@ void ums_worker_queue_stopped( struct ums_context *w, uint64_t word );
 /* The worker itself, at home or on a carrier. Those that enter the kernel return at home. */
 static inline int ums_worker_is_carried( struct ums_context *w );
 void ums_worker_go_home( struct ums_context *w );
+void ums_worker_give_way( struct ums_context *w );
+/* A worker that suspends another: it must not be stopped while that one's carrier stands still. */
+void ums_worker_busy( struct ums_context *w, int more );
 int  ums_worker_block( struct ums_context *w, uintptr_t payload );
 int  ums_worker_enter_kernel( struct ums_context *w );
 void ums_worker_back( struct ums_context *w );

@@ -18,7 +18,7 @@
 /* The home thread begins or ends something that others wait for: it must not be stopped meanwhile.
    A count, because the last of a worker's life may overlap the first of the next one with the same
    context. Sequentially consistent: who has stopped the thread sees what it has begun. */
-static void worker_busy( struct ums_context *w, int more )
+void ums_worker_busy( struct ums_context *w, int more )
 {
     atomic_fetch_add( &w->busy, (uint32_t)more );
 }
@@ -30,14 +30,16 @@ static void worker_busy( struct ums_context *w, int more )
 static void home_wait( struct ums_context *w )
 {
     enum worker_state state;
+    uint64_t word;
 
     do
     {
         ums_park( &w->park, NULL );
-        state = word_state( atomic_load( &w->word ) );
+        word = atomic_load( &w->word );
+        state = word_state( word );
     }
     while (state == WORKER_STARTING || state == WORKER_QUEUED || state == WORKER_READY ||
-           state == WORKER_CARRIED);
+           state == WORKER_CARRIED || (word & WORD_PREEMPTED));
 }
 
 /* The worker's user part is complete: let it be found on its list, and wait. If its thread were
@@ -51,42 +53,41 @@ static void queue_and_wait( struct ums_context *w, enum worker_state from, uint6
     /* once it is pushed, the next Execute may give it another list and drop the reference it has
        to this one */
     ums_list_ref( list );
-    worker_busy( w, 1 );
+    ums_worker_busy( w, 1 );
     if ((queued = worker_move( w, from, WORKER_QUEUED | flags ))) ums_list_push( list, w );
-    worker_busy( w, -1 );
+    ums_worker_busy( w, -1 );
     ums_list_unref( list );
     if (queued) home_wait( w );
 }
 
-static void parked_queue( struct ums_context *w, void *from )
+/* A worker that uses fibers, or is inside a call that goes on here, must be resumed here. */
+static uint64_t must_stay( const struct ums_context *w )
 {
-    queue_and_wait( w, (enum worker_state)(uintptr_t)from, w->stay_home ? WORD_HOME : 0 );
+    return w->stay_home || w->inside ? WORD_HOME : 0;
 }
 
-struct yield
+static void parked_queue( struct ums_context *w, void *from )
 {
-    void    *param;
-    uint64_t flags;                             /* WORD_HOME: a callback out of a call */
-};
+    queue_and_wait( w, (enum worker_state)(uintptr_t)from, must_stay( w ) );
+}
 
-static void parked_yield( struct ums_context *w, void *arg )
+static void parked_yield( struct ums_context *w, void *param )
 {
-    struct yield yield = *(struct yield *)arg;
     struct ums_scheduler *owner;
 
     for (;;)
     {
-        worker_busy( w, 1 );                    /* the scheduler waits for the post */
+        ums_worker_busy( w, 1 );                    /* the scheduler waits for the post */
         owner = w->owner;
-        if (worker_leave( w, WORKER_READY | yield.flags )) break;
-        worker_busy( w, -1 );
+        if (worker_leave( w, WORKER_READY | must_stay( w ) )) break;
+        ums_worker_busy( w, -1 );
 
         /* The scheduler has taken it as blocked in the call that we are a callback of, or
            somebody has stopped and resumed it: it has to be scheduled first, here. */
         queue_and_wait( w, WORKER_BLOCKED, WORD_HOME );
     }
-    scheduler_post( owner, REASON_YIELD, (uintptr_t)w, yield.param );
-    worker_busy( w, -1 );
+    scheduler_post( owner, REASON_YIELD, (uintptr_t)w, param );
+    ums_worker_busy( w, -1 );
     home_wait( w );
 }
 
@@ -96,6 +97,15 @@ static void parked_yield( struct ums_context *w, void *arg )
 void ums_worker_go_home( struct ums_context *w )
 {
     if (ums_worker_is_carried( w )) ke_leave_carrier( w, w->owner, ums_left_running, 0 );
+}
+
+/* Somebody wants to suspend the worker, which is carried, and may look for it in vain (ke_preempt):
+   it leaves by itself, as if it had been found here. */
+void ums_worker_give_way( struct ums_context *w )
+{
+    while ((atomic_load_explicit( &w->word, memory_order_relaxed ) & WORD_SUSPENDED) &&
+           ums_worker_is_carried( w ))
+        ke_leave_carrier( w, w->owner, ums_left_preempted, 0 );
 }
 
 /* The worker is about to wait in the kernel: its scheduler gets control at once. 0 if it is on no
@@ -110,11 +120,11 @@ int ums_worker_block( struct ums_context *w, uintptr_t payload )
         ke_leave_carrier( w, w->owner, ums_left_blocked, payload );
         return 1;
     }
-    worker_busy( w, 1 );                        /* the scheduler waits for the post */
+    ums_worker_busy( w, 1 );                        /* the scheduler waits for the post */
     owner = w->owner;
     left = worker_leave( w, WORKER_BLOCKED );
     if (left) scheduler_post( owner, REASON_BLOCKED, payload, NULL );
-    worker_busy( w, -1 );
+    ums_worker_busy( w, -1 );
     return left;
 }
 
@@ -140,7 +150,7 @@ int ums_worker_enter_kernel( struct ums_context *w )
         ke_leave_carrier( w, w->owner, ums_left_inkernel, 0 );
         return 1;
     }
-    worker_busy( w, 1 );                        /* stopped between the two steps, nobody would look */
+    ums_worker_busy( w, 1 );                        /* stopped between the two steps, nobody would look */
     word = atomic_load( &w->word );
     while (word_state( word ) == WORKER_RUNNING && !entered)
     {
@@ -154,7 +164,7 @@ int ums_worker_enter_kernel( struct ums_context *w )
         w->slow_calls = 1;
         watch( owner );
     }
-    worker_busy( w, -1 );
+    ums_worker_busy( w, -1 );
     return entered;
 }
 
@@ -171,11 +181,10 @@ void ums_worker_back( struct ums_context *w )
 
 static void yield_at_home( struct ums_context *w, void *param )
 {
-    /* in a callback out of a kernel call the call is still going on, here */
+    /* in a callback out of a call that was announced: it is still going on */
     int in_call = word_state( atomic_load( &w->word ) ) != WORKER_RUNNING;
-    struct yield yield = { param, in_call || w->stay_home ? WORD_HOME : 0 };
 
-    ke_leave_home( w, parked_yield, &yield );
+    ke_leave_home( w, parked_yield, param );
     if (in_call) ums_worker_enter_kernel( w );
 }
 
@@ -270,7 +279,7 @@ void ums_worker_end( struct ums_context *w )
     int owned;
 
     ums_worker_go_home( w );
-    worker_busy( w, 1 );
+    ums_worker_busy( w, 1 );
     tid = atomic_load( &w->tid );
     owner = w->owner;
     list = w->list;
@@ -284,7 +293,7 @@ void ums_worker_end( struct ums_context *w )
     ums_list_unref( list );
     /* not if a new thread has the context already */
     atomic_compare_exchange_strong( &w->tid, &tid, 0 );
-    worker_busy( w, -1 );
+    ums_worker_busy( w, -1 );
     ums_context_unref( w );
 }
 
