@@ -236,6 +236,8 @@ X( scenario_nonblocking, scenario_flush_write_buffers, 30 )
 X( scenario_preempt, scenario_preempt_registers, 60 )
 X( scenario_preempt, scenario_preempt_moves, 60 )
 X( scenario_preempt, scenario_preempt_calls, 60 )
+X( scenario_preempt, scenario_preempt_incessant, 60 )
+X( scenario_preempt, scenario_preempt_limited_handle, 60 )
 
 X( scenario_registers, scenario_registers_kept, 30 )
 
