@@ -207,6 +207,8 @@ X( scenario_identity, scenario_identity_migrate, 30 )
 X( scenario_identity, scenario_identity_handles, 30 )
 X( scenario_identity, scenario_identity_mutex, 30 )
 X( scenario_identity, scenario_identity_fibers, 30 )
+X( scenario_identity, scenario_identity_fiber_limits, 30 )
+X( scenario_identity, scenario_identity_fiber_return, 30 )
 X( scenario_identity, scenario_identity_calls, 30 )
 
 X( scenario_lifetime, scenario_leave_startup, 30 )

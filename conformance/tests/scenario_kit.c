@@ -161,8 +161,8 @@ struct kit_worker *kit_add_worker( PUMS_COMPLETION_LIST list, DWORD (*body)( str
     worker->body = body;
     worker->arg = arg;
     InterlockedIncrement( &kit.live );
-    if (!kit_create_thread( list, kit_worker_thread, worker, worker, 0x10000,
-                            STACK_SIZE_PARAM_IS_A_RESERVATION,
+    if (!kit_create_thread( list, kit_worker_thread, worker, worker,
+                            kit.stack ? kit.stack : 0x10000, STACK_SIZE_PARAM_IS_A_RESERVATION,
                             &context, &thread, &worker->id ))
     {
         InterlockedIncrement( &kit.create_failed );
