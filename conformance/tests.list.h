@@ -240,6 +240,7 @@ X( scenario_preempt, scenario_preempt_moves, 60 )
 X( scenario_preempt, scenario_preempt_calls, 60 )
 X( scenario_preempt, scenario_preempt_incessant, 60 )
 X( scenario_preempt, scenario_preempt_limited_handle, 60 )
+X( scenario_preempt, scenario_preempt_by_worker, 60 )
 
 X( scenario_registers, scenario_registers_kept, 30 )
 
