@@ -207,6 +207,8 @@ X( scenario_identity, scenario_identity_migrate, 30 )
 X( scenario_identity, scenario_identity_handles, 30 )
 X( scenario_identity, scenario_identity_mutex, 30 )
 X( scenario_identity, scenario_identity_fibers, 30 )
+X( scenario_identity, scenario_identity_fiber_limits, 30 )
+X( scenario_identity, scenario_identity_fiber_return, 30 )
 X( scenario_identity, scenario_identity_calls, 30 )
 
 X( scenario_lifetime, scenario_leave_startup, 30 )
@@ -236,6 +238,9 @@ X( scenario_nonblocking, scenario_flush_write_buffers, 30 )
 X( scenario_preempt, scenario_preempt_registers, 60 )
 X( scenario_preempt, scenario_preempt_moves, 60 )
 X( scenario_preempt, scenario_preempt_calls, 60 )
+X( scenario_preempt, scenario_preempt_incessant, 60 )
+X( scenario_preempt, scenario_preempt_limited_handle, 60 )
+X( scenario_preempt, scenario_preempt_by_worker, 60 )
 
 X( scenario_registers, scenario_registers_kept, 30 )
 

@@ -223,11 +223,29 @@ static void collect( struct sched *sched )
     }
 }
 
-/* Returns only if the worker did not run. ERROR_RETRY means "soon", so a bound on it is a broken
- * promise, not a hang. */
+enum refusal { TRY_AGAIN, ENDED, SUSPENDED, REFUSED };
+
+/* Why did Execute return? One look at each flag, which may change at any time. ERROR_RETRY means
+ * "soon"; a refusal that is neither for a suspension nor for the end means that the worker was
+ * resumed between the two calls. Both are tried again, as B7 does it; the bound on it makes a
+ * broken promise a failure, not a hang. */
+static enum refusal why_refused( PUMS_CONTEXT context, DWORD error, ULONGLONG start )
+{
+    if (error != ERROR_RETRY)
+    {
+        if (context_is_terminated( context ) == 1) return ENDED;
+        if (context_is_suspended( context ) == 1) return SUSPENDED;
+        if (error != ERROR_INVALID_PARAMETER) return REFUSED;
+    }
+    YieldProcessor();
+    return GetTickCount64() - start < WAIT_BOUND / 2 ? TRY_AGAIN : REFUSED;
+}
+
+/* Returns only if the worker did not run. */
 static void execute( struct sched *sched, PUMS_CONTEXT context )
 {
     ULONGLONG start = GetTickCount64();
+    enum refusal why;
     DWORD error;
 
     do
@@ -238,34 +256,24 @@ static void execute( struct sched *sched, PUMS_CONTEXT context )
         pExecuteUmsThread( context );
         error = GetLastError();
         InterlockedDecrement( &sched->executes );
-        if (error == ERROR_RETRY)
-        {
-            InterlockedIncrement( &sched->retries );
-            YieldProcessor();
-        }
+        if (error == ERROR_RETRY) InterlockedIncrement( &sched->retries );
+        why = why_refused( context, error, start );
     }
-    while (error == ERROR_RETRY && GetTickCount64() - start < WAIT_BOUND / 2);
+    while (why == TRY_AGAIN);
 
     sched->current = NULL;
-    if (error == ERROR_RETRY)
-    {
-        InterlockedIncrement( &sched->failed );
-        sched->failed_error = error;
-        sched->stop = 1;
-    }
-    else if (context_is_terminated( context ) == 1) InterlockedIncrement( &sched->ended );
-    else if (context_is_suspended( context ) == 1)
+    if (why == ENDED) InterlockedIncrement( &sched->ended );
+    else if (why == SUSPENDED)
     {
         InterlockedIncrement( &sched->suspended_seen );
         suspended_put( sched, context );
     }
     else
     {
-        /* the worker was resumed in between, or this is a broken promise: it is tried again and
-         * counted */
         InterlockedIncrement( &sched->failed );
         sched->failed_error = error;
-        ready_put( sched, context );
+        if (GetTickCount64() - start >= WAIT_BOUND / 2) sched->stop = 1;
+        else ready_put( sched, context );
     }
 }
 

@@ -111,6 +111,7 @@ static void run_body( DWORD (*body)( struct kit_worker *worker ) )
 
     memset( &seen, 0, sizeof(seen) );
     if (!kit_open()) return;
+    kit.stack = 0x100000;
     sched = kit_add_sched( NULL );
     sched->on_upcall = watch_scheduler;
     kit_add_worker( sched->list, body, NULL );

@@ -161,8 +161,8 @@ struct kit_worker *kit_add_worker( PUMS_COMPLETION_LIST list, DWORD (*body)( str
     worker->body = body;
     worker->arg = arg;
     InterlockedIncrement( &kit.live );
-    if (!kit_create_thread( list, kit_worker_thread, worker, worker, 0x10000,
-                            STACK_SIZE_PARAM_IS_A_RESERVATION,
+    if (!kit_create_thread( list, kit_worker_thread, worker, worker,
+                            kit.stack ? kit.stack : 0x10000, STACK_SIZE_PARAM_IS_A_RESERVATION,
                             &context, &thread, &worker->id ))
     {
         InterlockedIncrement( &kit.create_failed );
@@ -370,20 +370,35 @@ int kit_hand_over( PUMS_COMPLETION_LIST list, struct kit_sched *sched, DWORD tim
 
 /* --- the scheduler --- */
 
-/* A refusal that is neither for a suspension nor for the end: the worker may have been resumed
-   between the two calls, as B7 expects it. The next Execute succeeds then: forgiven once. */
-static BOOL kit_resumed_meanwhile( PUMS_CONTEXT context, DWORD error, int *refusals )
+enum refusal { TRY_AGAIN, ENDED, SUSPENDED, REFUSED };
+
+/* Why did Execute return? One look at each flag, which may change at any time. A refusal that is
+   neither for a suspension nor for the end: the worker was resumed between the two calls, maybe
+   not for the first time. It is tried again as B7 does it, which does not give up; a worker that
+   is refused for as long as KIT_LIMIT / 2 is a broken promise. */
+static enum refusal kit_why( PUMS_CONTEXT context, DWORD error, int *refusals, ULONGLONG *limit )
 {
-    if (error != ERROR_INVALID_PARAMETER || kit_flag( context, UmsThreadIsTerminated ) ||
-        kit_flag( context, UmsThreadIsSuspended ))
-        return FALSE;
-    return !(*refusals)++;
+    if (error == ERROR_RETRY)
+    {
+        SwitchToThread();
+        return TRY_AGAIN;
+    }
+    if (kit_flag( context, UmsThreadIsTerminated )) return ENDED;
+    if (kit_flag( context, UmsThreadIsSuspended )) return SUSPENDED;
+    if (error != ERROR_INVALID_PARAMETER) return REFUSED;
+    YieldProcessor();
+    if (++*refusals % 10) return TRY_AGAIN;
+    SwitchToThread();
+    if (!*limit) *limit = GetTickCount64() + KIT_LIMIT / 2;
+    return GetTickCount64() < *limit ? TRY_AGAIN : REFUSED;
 }
 
 /* Returns only when it failed; the worker then is dealt with. */
 void kit_execute( struct kit_sched *sched, struct kit_worker *worker )
 {
     PUMS_CONTEXT context = worker->context;
+    enum refusal why;
+    ULONGLONG limit = 0;
     int refusals = 0;
     DWORD error;
 
@@ -396,18 +411,15 @@ void kit_execute( struct kit_sched *sched, struct kit_worker *worker )
         pExecuteUmsThread( context );
         error = GetLastError();
         if (!error) sched->no_error++;
-        if (error == ERROR_RETRY)
-        {
-            sched->retries++;
-            SwitchToThread();
-        }
+        if (error == ERROR_RETRY) sched->retries++;
+        why = kit_why( context, error, &refusals, &limit );
     }
-    while (error == ERROR_RETRY || kit_resumed_meanwhile( context, error, &refusals ));
+    while (why == TRY_AGAIN);
     sched->current = NULL;
     InterlockedDecrement( &worker->executes );
     sched->execute_error = error;
-    if (kit_flag( context, UmsThreadIsTerminated )) kit_terminated( worker );
-    else if (kit_flag( context, UmsThreadIsSuspended ))
+    if (why == ENDED) kit_terminated( worker );
+    else if (why == SUSPENDED)
     {
         InterlockedIncrement( &worker->suspended );
         worker->next = sched->polled;
@@ -416,7 +428,7 @@ void kit_execute( struct kit_sched *sched, struct kit_worker *worker )
     else
     {
         sched->bad_error = error;
-        if (++sched->bad_executes < 1000) kit_push( sched, worker );
+        if (++sched->bad_executes < 1000 && !limit) kit_push( sched, worker );
     }
 }
 

@@ -109,6 +109,7 @@ struct kit
     HANDLE done;                    /* manual: no worker lives and nobody holds the kit */
     volatile LONG live;             /* workers that were not delivered terminated, plus one hold */
     BOOL close_early;               /* CloseHandle and delete at once, as ConcRT does (B18) */
+    SIZE_T stack;                   /* of workers to come; 0: 64 KB */
     int sched_count;
     volatile LONG worker_count;
     volatile LONG create_failed;

@@ -10,6 +10,7 @@
  */
 #include <cpuid.h>
 #include <string.h>
+#include "../umslib.h"
 #include "scenario_kit.h"
 
 /* ---- every register, the volatile ones and the flags too ---- */
@@ -353,4 +354,269 @@ START_TEST( scenario_preempt_calls )
     ok( !calls_wrong, "%ld calls gave a wrong result\n", calls_wrong );
     kit_check();
     CloseHandle( calls_event );
+}
+
+/* ---- a worker that is in a call nearly all the time ---- */
+
+#define INCESSANT_STOPS 20
+
+static struct kit_worker *incessant;
+static volatile LONG incessant_calls, incessant_wrong, incessant_turns, incessant_stop;
+static LONG incessant_failed, incessant_ran, incessant_starved, incessant_lost;
+static HANDLE incessant_event, incessant_round;
+
+static DWORD incessant_body( struct kit_worker *worker )
+{
+    LARGE_INTEGER counter;
+
+    kit_yield( worker, NULL );
+    while (!incessant_stop)
+    {
+        if (!SetEvent( incessant_event )) incessant_wrong++;
+        if (!QueryPerformanceCounter( &counter )) incessant_wrong++;
+        if (!ResetEvent( incessant_event )) incessant_wrong++;
+        incessant_calls++;
+    }
+    return 0;
+}
+
+static DWORD incessant_beside_body( struct kit_worker *worker )
+{
+    while (!incessant_stop)
+    {
+        incessant_turns++;
+        kit_yield( worker, NULL );
+    }
+    return 0;
+}
+
+/* FALSE if the count has not moved after KIT_LIMIT. */
+static BOOL moves_on( volatile LONG *count )
+{
+    ULONGLONG limit = clock_ms() + KIT_LIMIT;
+    LONG was = *count;
+
+    while (*count == was && clock_ms() < limit) SwitchToThread();
+    return *count != was;
+}
+
+static DWORD WINAPI incessant_suspender( void *arg )
+{
+    CONTEXT context;
+    LONG calls;
+    int i;
+
+    (void)arg;
+    for (i = 0; i < INCESSANT_STOPS && !incessant_stop; i++)
+    {
+        if (SuspendThread( incessant->thread ) == ~0u) incessant_failed++;
+        ReleaseSemaphore( incessant_round, 1, NULL );
+        context.ContextFlags = CONTEXT_CONTROL;                 /* it stands still after that */
+        if (!GetThreadContext( incessant->thread, &context )) incessant_failed++;
+        calls = incessant_calls;
+        if (!incessant_stop && !moves_on( &incessant_turns )) incessant_starved++;
+        if (i % 4 == 3) Sleep( 2 );
+        if (incessant_calls != calls) incessant_ran++;
+        if (ResumeThread( incessant->thread ) == ~0u) incessant_failed++;
+        if (!incessant_stop && !moves_on( &incessant_calls )) incessant_lost++;
+    }
+    return 0;
+}
+
+/* SuspendThread returns, though there is hardly an instruction of the worker's own to stop it at.
+   A thread of its own calls it: so the worker can be let go if it does not. */
+START_TEST( scenario_preempt_incessant )
+{
+    HANDLE suspender;
+    int i;
+
+    if (!kit_open()) return;
+    incessant_event = CreateEventW( NULL, TRUE, FALSE, NULL );
+    incessant_round = CreateSemaphoreW( NULL, 0, INCESSANT_STOPS, NULL );
+    kit_add_sched( NULL );
+    incessant = kit_add_worker( kit.scheds[0].list, incessant_body, NULL );
+    kit_add_worker( kit.scheds[0].list, incessant_beside_body, NULL );
+    kit_start();
+    ok( incessant && moves_on( &incessant_calls ), "the worker did not start\n" );
+    suspender = CreateThread( NULL, 0, incessant_suspender, NULL, 0, NULL );
+    for (i = 0; i < INCESSANT_STOPS; i++)
+        if (WaitForSingleObject( incessant_round, KIT_LIMIT )) break;
+    ok( i == INCESSANT_STOPS, "5: SuspendThread number %d did not return within %d ms\n", i + 1,
+        KIT_LIMIT );
+    if (i < INCESSANT_STOPS) incessant_stop = 1;
+    ok( !WaitForSingleObject( suspender, KIT_LIMIT ), "no end of the suspender in %d ms\n",
+        KIT_LIMIT );
+    incessant_stop = 1;
+    kit_finish();
+    ok( !incessant_failed, "%ld calls to suspend or resume failed\n", incessant_failed );
+    ok( !incessant_ran, "5: a suspended worker ran %ld times\n", incessant_ran );
+    ok( !incessant_starved, "B10: the other worker got no turn %ld times\n", incessant_starved );
+    ok( !incessant_lost, "B8: the worker did not go on %ld times\n", incessant_lost );
+    ok( !incessant_wrong, "%ld calls gave a wrong result\n", incessant_wrong );
+    kit_check();
+    CloseHandle( suspender );
+    CloseHandle( incessant_round );
+    CloseHandle( incessant_event );
+}
+
+/* ---- by a handle that is good for nothing else ---- */
+
+#define LIMITED_STOPS 20
+
+static volatile LONG limited_count, limited_turns, limited_stop;
+
+static DWORD limited_body( struct kit_worker *worker )
+{
+    kit_yield( worker, NULL );
+    while (!limited_stop) limited_count++;
+    return 0;
+}
+
+static DWORD limited_beside_body( struct kit_worker *worker )
+{
+    while (!limited_stop)
+    {
+        limited_turns++;
+        kit_yield( worker, NULL );
+    }
+    return 0;
+}
+
+/* THREAD_SUSPEND_RESUME alone is enough to stop a worker in the middle of its code: its scheduler
+   is told, with payload 0, and it goes on when it is resumed. */
+START_TEST( scenario_preempt_limited_handle )
+{
+    int i, failed = 0, ran = 0, starved = 0, payloads = 0, lost = 0;
+    struct kit_worker *worker;
+    HANDLE limited = NULL;
+    LONG count;
+
+    if (!kit_open()) return;
+    kit_add_sched( NULL );
+    worker = kit_add_worker( kit.scheds[0].list, limited_body, NULL );
+    kit_add_worker( kit.scheds[0].list, limited_beside_body, NULL );
+    kit_start();
+    ok( worker && moves_on( &limited_count ), "the worker did not start\n" );
+    ok( DuplicateHandle( GetCurrentProcess(), worker->thread, GetCurrentProcess(), &limited,
+                         THREAD_SUSPEND_RESUME, FALSE, 0 ),
+        "DuplicateHandle failed, error %lu\n", GetLastError() );
+    for (i = 0; i < LIMITED_STOPS && !starved && !lost; i++)
+    {
+        worker->payload = POISON;
+        if (SuspendThread( limited ) == ~0u) failed++;
+        if (!moves_on( &limited_turns )) starved++;
+        else if (worker->payload) payloads++;
+        count = limited_count;                  /* somebody else has had the processor */
+        Sleep( i % 4 );
+        if (!starved && limited_count != count) ran++;
+        if (starved && moves_on( &limited_count )) ran++;
+        if (ResumeThread( limited ) == ~0u) failed++;
+        if (!moves_on( &limited_count )) lost++;
+    }
+    limited_stop = 1;
+    kit_finish();
+    ok( !failed, "%d calls to suspend or resume failed\n", failed );
+    ok( !ran, "5: a suspended worker ran %d times\n", ran );
+    ok( !starved, "B10: the scheduler did not get control within %d ms\n", KIT_LIMIT );
+    ok( !payloads, "B10: %d Blocked upcalls without payload 0\n", payloads );
+    ok( !lost, "B8: the worker did not go on within %d ms\n", KIT_LIMIT );
+    kit_check();
+    CloseHandle( limited );
+}
+
+/* ---- workers that stop workers ---- */
+
+#define BOSSES     2
+#define BOSS_STOPS 150
+
+static struct target
+{
+    struct kit_worker *worker;
+    volatile LONG steps;
+} targets[4];
+static volatile LONG bosses, bosses_left, boss_failed, boss_ran, boss_counts;
+static HANDLE boss_event;
+
+/* Two on each scheduler: one that yields and moves on, one that spins, calls and waits. */
+static DWORD target_body( struct kit_worker *worker )
+{
+    struct target *target = worker->arg;
+    LONG i;
+
+    for (i = 0; bosses_left; i++)
+    {
+        InterlockedIncrement( &target->steps );
+        if (target - targets >= 2)
+        {
+            if (i % 64 == 63) WaitForSingleObject( boss_event, 1 );
+            if (i % 8 == 7) kit_yield( worker, NULL );
+            else SetEvent( boss_event );
+        }
+        else if (i % 16 == 15) kit_migrate( worker, &kit.scheds[i / 16 & 1] );
+        else kit_yield( worker, NULL );
+    }
+    return 0;
+}
+
+/* Stop one, see that it does not run although the schedulers do, and let it go. The other boss may
+   have stopped the same one. */
+static void stop_target( struct kit_worker *worker, struct target *target, int turn )
+{
+    DWORD before = SuspendThread( target->worker->thread ), after;
+    CONTEXT context;
+    LONG steps;
+
+    if (before == ~0u)
+    {
+        InterlockedIncrement( &boss_failed );
+        return;
+    }
+    context.ContextFlags = CONTEXT_CONTROL;                     /* it stands still after that */
+    if (!GetThreadContext( target->worker->thread, &context )) InterlockedIncrement( &boss_failed );
+    steps = target->steps;
+    if (turn % 2) kit_yield( worker, NULL );
+    if (turn % 8 == 5) kit_migrate( worker, &kit.scheds[turn / 8 & 1] );
+    if (turn % 16 == 14) Sleep( 1 );
+    if (target->steps != steps) InterlockedIncrement( &boss_ran );
+    after = ResumeThread( target->worker->thread );
+    if (after == ~0u) InterlockedIncrement( &boss_failed );
+    if (before >= BOSSES || after < 1 || after > BOSSES) InterlockedIncrement( &boss_counts );
+    if (turn % 4 == 3) kit_yield( worker, NULL );
+}
+
+static DWORD boss_body( struct kit_worker *worker )
+{
+    int i;
+
+    InterlockedIncrement( &bosses );
+    kit_yield_until( worker, &bosses, BOSSES );
+    for (i = 0; i < BOSS_STOPS; i++)
+        stop_target( worker, &targets[(i + worker->index) % ARRAYSIZE(targets)], i );
+    InterlockedDecrement( &bosses_left );
+    return 0;
+}
+
+/* A worker may suspend and resume workers of its own scheduler, which do not run while it does, and
+   of another, which may be anywhere. */
+START_TEST( scenario_preempt_by_worker )
+{
+    int i;
+
+    if (!kit_open()) return;
+    boss_event = CreateEventW( NULL, TRUE, FALSE, NULL );
+    bosses_left = BOSSES;
+    for (i = 0; i < 2; i++) kit_add_sched( NULL );
+    for (i = 0; i < (int)ARRAYSIZE(targets); i++)
+        targets[i].worker = kit_add_worker( kit.scheds[i & 1].list, target_body, &targets[i] );
+    for (i = 0; i < BOSSES; i++) kit_add_worker( kit.scheds[i].list, boss_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( !bosses_left, "%ld workers are not done with it\n", bosses_left );
+    ok( !boss_failed, "%ld calls failed\n", boss_failed );
+    ok( !boss_ran, "5: suspended workers ran %ld times\n", boss_ran );
+    ok( !boss_counts, "%ld suspend counts were out of range\n", boss_counts );
+    for (i = 0; i < (int)ARRAYSIZE(targets); i++)
+        ok( targets[i].steps > 1, "B8: worker %d did not run\n", i );
+    kit_check();
+    CloseHandle( boss_event );
 }
