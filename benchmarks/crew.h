@@ -6,8 +6,8 @@
  *
  * Between batches every worker is off the processor after UmsThreadYield( CREW_PARK ) and the
  * scheduler waits in its SchedulerProc for "go"; a batch is from there until all have parked again.
- * The scheduler stamps both ends, so that no wake-up of the benchmark's own thread is timed. It does
- * as little as a scheduler can: a ring of contexts.
+ * The scheduler stamps both ends, so that no wake-up of the benchmark's own thread is timed. It
+ * does as little as a scheduler can: a ring of contexts.
  */
 #ifndef CREW_H
 #define CREW_H

@@ -27,6 +27,7 @@
 static const char *volatile step = "start";
 static volatile LONG step_number;
 static unsigned int batches = 15;
+static const char *only;                /* arm to run; NULL: all */
 
 /* ---- who hangs is named ---- */
 
@@ -97,6 +98,7 @@ static BOOL run_arms( const char *pass, const struct plan *plan, unsigned int co
     for (i = 0; i < count; i++)
     {
         if (plan[i].ums && !ums) continue;
+        if (only && strcmp( plan[i].name, only )) continue;
         next_step( plan[i].name );
         arms[i].name = plan[i].name;
         arms[i].ops = plan[i].ops;
@@ -229,13 +231,14 @@ static const char usage[] =
     "PASS:   pinned (all threads on CPU 0), free, memory; all three if none is given;\n"
     "        items (work items, sample scheduler and thread pool), many (live workers);\n"
     "        carry, handoff (a few arms of pinned, named after the engine);\n"
-    "        with, without (two system calls of a plain thread, named after the shim's presence);\n"
+    "        with, without (system calls of a plain thread, named after the shim's presence);\n"
     "        none (only report what --load brought)\n"
+    "        --arm=NAME       run this arm only, a figure's name without the pass\n"
     "        --plain          leave out what needs UMS\n"
     "        --batches=N      samples a figure, 15\n"
     "        --workers=N      workers of the memory pass, 1000\n"
     "        --many=N         workers of the pass many, 10000\n"
-    "        --descriptors=N  files that a process may have open; 0, which is the default: unknown\n"
+    "        --descriptors=N  files that a process may have open, 0 (unknown)\n"
     "        --load=FILE      add the samples of a file\n"
     "        --save=FILE      append the samples to a file and report nothing\n"
     "        --json=FILE      write the report there as well\n"
@@ -277,6 +280,7 @@ static BOOL parse_options( int argc, char **argv, struct options *options )
         {
             if (!stats_load( value )) printf( "umsbench: no samples in %s\n", value );
         }
+        else if ((value = option_value( argv[i], "--arm=" ))) only = value;
         else if ((value = option_value( argv[i], "--save=" ))) options->save = value;
         else if ((value = option_value( argv[i], "--json=" ))) options->json = value;
         else if ((value = option_value( argv[i], "--loadavg=" ))) options->load.average = value;
