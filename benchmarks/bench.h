@@ -13,19 +13,23 @@
 
 #include <windows.h>
 
-#define ARM_MAX 16
+#define ARM_MAX 24
 
 struct arm
 {
     const char  *name;                  /* figure, without the pass: "yield1" */
-    unsigned int ops;                   /* operations a batch */
-    double     (*batch)( struct arm *arm );     /* ns per operation; < 0: failed, reason printed */
+    unsigned int ops;                   /* operations in the next batch */
+    BOOL         fixed;                 /* ops stays; else it is set for batches of equal length */
+    double     (*batch)( struct arm *arm );     /* ns per operation; < 0: failed, reason printed;
+                                                   NULL after start: not here, reason noted */
     void       (*stop)( struct arm *arm );      /* undoes the set-up; may be NULL */
     void        *state;
 };
 
 /* stats.c: figures are made on first use; a name is "<pass>.<arm>" */
 void stats_add( const char *name, const char *unit, double value );
+void stats_note( const char *format, ... ) __attribute__((format( gnu_printf, 1, 2 )));
+const char *stats_note_text( unsigned int index );                  /* NULL: no more */
 BOOL stats_load( const char *path );
 BOOL stats_save( const char *path );
 
@@ -35,13 +39,41 @@ struct summary
     double median, p25, p75, min;
     const char *unit;
 };
-BOOL stats_summary( const char *name, struct summary *summary );    /* FALSE: no such figure */
-BOOL stats_ratio( const char *name, const char *base, double *ratio );
+enum pairing { PAIR_NONE, PAIR_RATIO, PAIR_INVERSE, PAIR_DIFFERENCE };
+/* Of a figure, or of its pairs with another: name / base, base / name, name - base.
+   FALSE: no such figure */
+BOOL stats_summary( const char *name, struct summary *summary );
+BOOL stats_pairs( const char *name, const char *base, enum pairing pairing,
+                  struct summary *summary );
+double stats_median( double *values, unsigned int n );              /* sorts them; n > 0 */
 double stats_now( void );                                           /* ns */
+double stats_cycles_ns( double cycles );                            /* of the time stamp counter */
 
 /* report.c */
-void report_print( const char *load );
-BOOL report_json( const char *path, const char *load );
+struct load
+{
+    const char *average;                /* of the machine before the benchmark, or "" */
+    const char *others;                 /* percent of the CPUs that others used during it, or "" */
+};
+void report_print( const struct load *load );
+BOOL report_json( const char *path, const struct load *load );
+
+/* aims.c: which figure is compared with which, and what is aimed at */
+struct aim
+{
+    const char  *label;
+    const char  *figure;
+    const char  *against;               /* what base is, in words */
+    const char  *base;                  /* NULL: the value itself counts */
+    enum pairing pairing;
+    double       limit;                 /* 0: reported only */
+    BOOL         at_least;              /* else at most */
+    const char  *unit;                  /* after the value */
+};
+extern const struct aim aims[];
+extern const unsigned int aim_count;
+BOOL aim_value( const struct aim *aim, struct summary *value );     /* FALSE: not measured */
+BOOL aim_met( const struct aim *aim, const struct summary *value );
 
 /* host.c */
 const char *host_cpu( void );
@@ -61,6 +93,10 @@ BOOL threads_start_counter( struct arm *arm );      /* NtQueryPerformanceCounter
 BOOL threads_start_yield( struct arm *arm );        /* NtYieldExecution */
 double threads_parked_bytes( unsigned int count );
 
+/* bare.c: what the parts of a switch cost by themselves */
+BOOL bare_start_floor( struct arm *arm );           /* two bare switches */
+BOOL bare_start_wake( struct arm *arm );            /* futex wake and a bare switch */
+
 /* workers.c: the same with UMS. FALSE: failed, reason printed */
 BOOL workers_available( void );
 BOOL workers_start_yield1( struct arm *arm );       /* execute + yield, one worker */
@@ -70,6 +106,17 @@ BOOL workers_start_event2( struct arm *arm );       /* event ping-pong across tw
 BOOL workers_start_create( struct arm *arm );       /* create, run, end, join, close */
 BOOL workers_start_counter( struct arm *arm );      /* NtQueryPerformanceCounter on a worker */
 double workers_parked_bytes( unsigned int count );
+BOOL workers_many( unsigned int count, unsigned int batches );      /* adds its figures itself */
+
+/* blocks.c: from a worker's call that blocks to the SchedulerProc */
+BOOL blocks_start_sleep( struct arm *arm );         /* NtDelayExecution */
+BOOL blocks_start_wait( struct arm *arm );          /* an event that is not set */
+
+/* gang.c: through samples/sched.c */
+BOOL gang_start_yield( struct arm *arm );           /* execute + yield, 1000 workers in turn */
+BOOL gang_start_items( struct arm *arm );           /* work items, 100 workers, 2 schedulers */
+BOOL threads_start_items( struct arm *arm );        /* the same items, system thread pool */
+BOOL threads_start_poll( struct arm *arm );         /* WaitForSingleObject, time-out 0 */
 
 typedef LONG (NTAPI *counter_proc)( LARGE_INTEGER *, LARGE_INTEGER * );
 counter_proc threads_counter_proc( void );

@@ -1,6 +1,6 @@
 /*
- * The table and the JSON file: which figures there are, what each is compared with, what is aimed
- * at.
+ * The table and the JSON file: which figures there are, what each is compared with, and the
+ * aims (aims.c).
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -12,46 +12,66 @@
 #include <string.h>
 #include "bench.h"
 
-#define LOADED 0.7              /* one-minute load average above which figures are suspect */
+#define LOADED        0.7       /* one-minute load average above which figures are suspect, */
+#define OTHERS_LOADED 10        /* and percent of the CPUs that others used meanwhile */
+#define WIDE          0.2       /* quartiles this far apart, by the median, are pointed out */
 
 struct row
 {
-    const char *figure;                 /* NULL: a heading */
-    const char *label;
-    const char *base;                   /* what it is compared with, or NULL */
-    double      aim;                    /* ratio at most; 0: none */
-    BOOL        difference;             /* the difference is of interest, not the ratio */
+    const char  *figure;                /* NULL: a heading */
+    const char  *label;
+    const char  *base;                  /* what it is compared with, or NULL */
+    enum pairing pairing;
 };
 
-#define PASS_ROWS( pass, factor1, factor2 ) \
-    { pass ".address", "WaitOnAddress ping-pong, two threads", NULL, 0, FALSE }, \
-    { pass ".yield1", "execute + yield, one worker", pass ".address", factor1, FALSE }, \
-    { pass ".yield100", "execute + yield, 100 workers in turn", pass ".address", factor1, FALSE }, \
-    { pass ".fiber", "SwitchToFiber there and back", pass ".address", 0, FALSE }, \
-    { pass ".thread_event", "event ping-pong, two threads", NULL, 0, FALSE }, \
-    { pass ".worker_event", "... two workers, one scheduler", pass ".thread_event", \
-      factor2, FALSE }, \
-    { pass ".worker_event2", "... two workers, two schedulers", pass ".thread_event", 0, FALSE }, \
-    { pass ".thread_life", "CreateThread, run, join, close", NULL, 0, FALSE }, \
-    { pass ".worker_life", "worker: create, run, join, close", pass ".thread_life", 0, FALSE }, \
-    { pass ".thread_counter", "NtQueryPerformanceCounter, thread", NULL, 0, FALSE }, \
-    { pass ".worker_counter", "... on a worker", pass ".thread_counter", 0, TRUE }
+/* The comparisons with WaitOnAddress were the aims of the handoff engine. */
+#define PASS_ROWS( pass ) \
+    { pass ".floor", "two bare switches", NULL, PAIR_NONE }, \
+    { pass ".fiber", "SwitchToFiber there and back", pass ".floor", PAIR_RATIO }, \
+    { pass ".address", "WaitOnAddress ping-pong, two threads", NULL, PAIR_NONE }, \
+    { pass ".yield1", "execute + yield, one worker", pass ".address", PAIR_RATIO }, \
+    { pass ".yield100", "... 100 workers in turn", pass ".address", PAIR_RATIO }, \
+    { pass ".yield1000", "... 1,000, sample scheduler", pass ".address", PAIR_RATIO }, \
+    { pass ".wake", "futex wake + bare switch", NULL, PAIR_NONE }, \
+    { pass ".poll", "WaitForSingleObject, time-out 0", NULL, PAIR_NONE }, \
+    { pass ".block_sleep", "a Sleep -> SchedulerProc", pass ".wake", PAIR_RATIO }, \
+    { pass ".block_wait", "a wait -> SchedulerProc", pass ".wake", PAIR_RATIO }, \
+    { pass ".thread_event", "event ping-pong, two threads", NULL, PAIR_NONE }, \
+    { pass ".worker_event", "... two workers, one scheduler", pass ".thread_event", PAIR_RATIO }, \
+    { pass ".worker_event2", "... two workers, two schedulers", pass ".thread_event", \
+      PAIR_RATIO }, \
+    { pass ".thread_life", "CreateThread, run, join, close", NULL, PAIR_NONE }, \
+    { pass ".worker_life", "worker: create, run, join, close", pass ".thread_life", PAIR_RATIO }, \
+    { pass ".thread_counter", "NtQueryPerformanceCounter, thread", NULL, PAIR_NONE }, \
+    { pass ".worker_counter", "... on a worker", pass ".thread_counter", PAIR_DIFFERENCE }
 
-/* The aims are set for one CPU: there a hand-off needs no wake-up of another CPU. */
+#define ENGINE_ROWS( engine ) \
+    { engine ".yield1", "execute + yield, one worker, " engine, engine ".address", PAIR_RATIO }, \
+    { engine ".yield100", "... 100 workers in turn, " engine, engine ".address", PAIR_RATIO }
+
 static const struct row rows[] =
 {
-    { NULL, "all on one CPU, ns", NULL, 0, FALSE },
-    PASS_ROWS( "pinned", 1.3, 1.2 ),
-    { NULL, "free to use all CPUs, ns", NULL, 0, FALSE },
-    PASS_ROWS( "free", 0, 0 ),
-    { NULL, "resident memory of one parked, bytes", NULL, 0, FALSE },
-    { "memory.thread", "thread", NULL, 0, FALSE },
-    { "memory.worker", "worker", "memory.thread", 0, FALSE },
-    { NULL, "the hook and a plain thread, ns/call", NULL, 0, FALSE },
-    { "without.counter", "NtQueryPerformanceCounter, no shim", NULL, 0, FALSE },
-    { "with.counter", "... with the shim", "without.counter", 0, TRUE },
-    { "without.yield", "NtYieldExecution, no shim", NULL, 0, FALSE },
-    { "with.yield", "... with the shim", "without.yield", 0, TRUE },
+    { NULL, "all on one CPU, ns", NULL, PAIR_NONE },
+    PASS_ROWS( "pinned" ),
+    { NULL, "free to use all CPUs, ns", NULL, PAIR_NONE },
+    PASS_ROWS( "free" ),
+    { "items.pool", "a work item, system thread pool", NULL, PAIR_NONE },
+    { "items.worker", "... workers of the sample scheduler", "items.pool", PAIR_RATIO },
+    { NULL, "the engines, all on one CPU, ns", NULL, PAIR_NONE },
+    ENGINE_ROWS( "carry" ),
+    ENGINE_ROWS( "handoff" ),
+    { NULL, "resident memory of one parked, bytes", NULL, PAIR_NONE },
+    { "memory.thread", "thread", NULL, PAIR_NONE },
+    { "memory.worker", "worker", "memory.thread", PAIR_RATIO },
+    { NULL, "as many workers as can be", NULL, PAIR_NONE },
+    { "many.workers", "live workers", NULL, PAIR_NONE },
+    { "many.memory", "resident memory of one, bytes", NULL, PAIR_NONE },
+    { "many.yield", "execute + yield, all in turn, ns", NULL, PAIR_NONE },
+    { NULL, "the hook and a plain thread, ns/call", NULL, PAIR_NONE },
+    { "without.counter", "NtQueryPerformanceCounter, no shim", NULL, PAIR_NONE },
+    { "with.counter", "... with the shim", "without.counter", PAIR_DIFFERENCE },
+    { "without.yield", "NtYieldExecution, no shim", NULL, PAIR_NONE },
+    { "with.yield", "... with the shim", "without.yield", PAIR_DIFFERENCE },
 };
 
 static const char *date_text( void )
@@ -65,14 +85,14 @@ static const char *date_text( void )
     return text;
 }
 
-static BOOL is_loaded( const char *load )
+static BOOL is_loaded( const struct load *load )
 {
-    return atof( load ) > LOADED;
+    return atof( load->average ) > LOADED || atof( load->others ) > OTHERS_LOADED;
 }
 
-static BOOL is_met( const struct row *row, double ratio )
+static BOOL is_wide( const struct summary *summary )
 {
-    return ratio <= row->aim;
+    return summary->p75 - summary->p25 > WIDE * summary->median;
 }
 
 /* "12,345" or "12.3" */
@@ -80,7 +100,8 @@ static const char *number_text( double value, char *text )
 {
     long whole = (long)(value + 0.5);
 
-    if (value < 100) sprintf( text, "%.1f", value );
+    if (value < 10) sprintf( text, "%.2f", value );
+    else if (value < 100) sprintf( text, "%.1f", value );
     else if (whole >= 1000000)
         sprintf( text, "%ld,%03ld,%03ld", whole / 1000000, whole / 1000 % 1000, whole % 1000 );
     else if (whole >= 1000) sprintf( text, "%ld,%03ld", whole / 1000, whole % 1000 );
@@ -90,22 +111,53 @@ static const char *number_text( double value, char *text )
 
 static void print_row( const struct row *row )
 {
-    struct summary summary, base;
+    struct summary summary, pairs;
     char text[4][24];
-    double ratio;
 
     if (!stats_summary( row->figure, &summary )) return;
     printf( "  %-37s %11s %11s %11s %11s", row->label, number_text( summary.median, text[0] ),
             number_text( summary.p25, text[1] ), number_text( summary.p75, text[2] ),
             number_text( summary.min, text[3] ));
-    if (row->base && stats_ratio( row->figure, row->base, &ratio ))
-    {
-        if (row->difference && stats_summary( row->base, &base ))
-            printf( "  %+6.1f", summary.median - base.median );
-        else printf( "  %6.2f", ratio );
-        if (row->aim) printf( "  %.2f %s", row->aim, is_met( row, ratio ) ? "met" : "MISSED" );
-    }
+    if (row->base && stats_pairs( row->figure, row->base, row->pairing, &pairs ))
+        printf( row->pairing == PAIR_DIFFERENCE ? "  %+7.1f" : "  %7.3f", pairs.median );
     printf( "\n" );
+}
+
+/* figure, what it is compared with, the median of the pairs and their quartiles, aim */
+static void print_aim( const struct aim *aim )
+{
+    struct summary figure, base, value;
+    char text[4][24] = { "", "" };
+    char limit[24];
+
+    if (!aim_value( aim, &value ) || !stats_summary( aim->figure, &figure )) return;
+    if (aim->base)
+    {
+        number_text( figure.median, text[0] );
+        if (stats_summary( aim->base, &base )) number_text( base.median, text[1] );
+    }
+    printf( "  %-37s %11s  %-19s %10s %10s%-2s %s", aim->label, text[0],
+            aim->against ? aim->against : "", text[1], number_text( value.median, text[2] ),
+            aim->unit, is_wide( &value ) ? "~" : " " );
+    if (value.n > 1) printf( " %9s", number_text( value.p25, text[2] ));
+    else printf( " %9s", "" );
+    printf( " %9s", value.n > 1 ? number_text( value.p75, text[3] ) : "" );
+    if (aim->limit)
+        printf( "  %s %s %s", aim->at_least ? ">=" : "<=", number_text( aim->limit, limit ),
+                aim_met( aim, &value ) ? "met" : "MISSED" );
+    printf( "\n" );
+}
+
+static void print_aims( void )
+{
+    struct summary value;
+    unsigned int i;
+
+    for (i = 0; i < aim_count; i++) if (aim_value( &aims[i], &value )) break;
+    if (i == aim_count) return;
+    printf( "\n%-39s %11s  %-19s %10s %12s   %9s %9s  aim\n", "what is aimed at", "median",
+            "against", "median", "pairs", "p25", "p75" );
+    for (i = 0; i < aim_count; i++) print_aim( &aims[i] );
 }
 
 /* Is there a figure below this heading? */
@@ -119,75 +171,134 @@ static BOOL has_rows( unsigned int heading )
     return FALSE;
 }
 
-void report_print( const char *load )
+static void print_head( const struct load *load )
 {
     unsigned int i;
 
     printf( "UMS benchmark, %s\n", date_text() );
     printf( "cpu:    %s, %u in use\n", host_cpu(), host_cpus() );
-    printf( "host:   %s, kernel %s, load %s\n", host_wine(), host_kernel(),
-            *load ? load : "unknown" );
+    printf( "host:   %s, kernel %s\n", host_wine(), host_kernel() );
     printf( "engine: %s\n", host_engine() );
+    printf( "load:   %s before", *load->average ? load->average : "unknown" );
+    if (*load->others) printf( ", others used %s %% of the CPUs meanwhile", load->others );
+    printf( "\n" );
+    for (i = 0; stats_note_text( i ); i++) printf( "note:   %s\n", stats_note_text( i ) );
     if (is_loaded( load )) printf( "WARNING: measured on a loaded machine\n" );
+}
 
+void report_print( const struct load *load )
+{
+    unsigned int i;
+
+    print_head( load );
+    print_aims();
     for (i = 0; i < ARRAYSIZE(rows); i++)
     {
         if (rows[i].figure) print_row( &rows[i] );
         else if (has_rows( i ))
-            printf( "\n%-39s %11s %11s %11s %11s   ratio  aim\n", rows[i].label,
+            printf( "\n%-39s %11s %11s %11s %11s    pairs\n", rows[i].label,
                     "median", "p25", "p75", "min" );
     }
+    printf( "\npairs: median of the ratios, or differences, of batches that ran side by side; "
+            "~ quartiles more than %.0f %% apart\n", WIDE * 100 );
 }
 
-static void json_string( FILE *file, const char *name, const char *value )
+static void json_text( FILE *file, const char *value )
 {
-    fprintf( file, "  \"%s\": \"", name );
+    fputc( '"', file );
     for ( ; *value; value++)
     {
         if (*value == '"' || *value == '\\') fputc( '\\', file );
         if ((unsigned char)*value >= ' ') fputc( *value, file );
     }
-    fprintf( file, "\",\n" );
+    fputc( '"', file );
 }
 
-BOOL report_json( const char *path, const char *load )
+static void json_string( FILE *file, const char *name, const char *value )
 {
-    struct summary summary, base;
+    fprintf( file, "  \"%s\": ", name );
+    json_text( file, value );
+    fprintf( file, ",\n" );
+}
+
+/* The values of a summary, inside an object. */
+static void json_summary( FILE *file, const struct summary *summary )
+{
+    fprintf( file, "\"median\": %.3f, \"p25\": %.3f, \"p75\": %.3f, \"min\": %.3f, \"n\": %u",
+             summary->median, summary->p25, summary->p75, summary->min, summary->n );
+}
+
+static void json_head( FILE *file, const struct load *load )
+{
     const char *separator = "";
-    FILE *file;
-    double ratio;
     unsigned int i;
 
-    if (!(file = fopen( path, "w" ))) return FALSE;
-    fprintf( file, "{\n" );
     json_string( file, "date", date_text() );
     json_string( file, "cpu", host_cpu() );
     fprintf( file, "  \"cpus\": %u,\n", host_cpus() );
     json_string( file, "kernel", host_kernel() );
     json_string( file, "wine", host_wine() );
     json_string( file, "active", host_engine() );
-    json_string( file, "load", load );
-    fprintf( file, "  \"loaded\": %s,\n  \"figures\": [", is_loaded( load ) ? "true" : "false" );
+    json_string( file, "load", load->average );
+    json_string( file, "others_percent", load->others );
+    fprintf( file, "  \"loaded\": %s,\n  \"notes\": [", is_loaded( load ) ? "true" : "false" );
+    for (i = 0; stats_note_text( i ); i++, separator = ", ")
+    {
+        fprintf( file, "%s", separator );
+        json_text( file, stats_note_text( i ) );
+    }
+    fprintf( file, "],\n" );
+}
 
+static void json_aims( FILE *file )
+{
+    static const char *const pairings[] = { "value", "ratio", "base/figure", "difference" };
+    const char *separator = "";
+    struct summary value;
+    unsigned int i;
+
+    fprintf( file, "  \"aims\": [" );
+    for (i = 0; i < aim_count; i++)
+    {
+        const struct aim *aim = &aims[i];
+
+        if (!aim_value( aim, &value )) continue;
+        fprintf( file, "%s\n    { \"figure\": \"%s\", \"kind\": \"%s\", ", separator,
+                 aim->figure, pairings[aim->pairing] );
+        if (aim->base) fprintf( file, "\"base\": \"%s\", ", aim->base );
+        json_summary( file, &value );
+        if (aim->limit)
+            fprintf( file, ", \"%s\": %g, \"met\": %s", aim->at_least ? "at_least" : "at_most",
+                     aim->limit, aim_met( aim, &value ) ? "true" : "false" );
+        fprintf( file, " }" );
+        separator = ",";
+    }
+    fprintf( file, "\n  ],\n" );
+}
+
+BOOL report_json( const char *path, const struct load *load )
+{
+    struct summary summary, pairs;
+    const char *separator = "";
+    FILE *file;
+    unsigned int i;
+
+    if (!(file = fopen( path, "w" ))) return FALSE;
+    fprintf( file, "{\n" );
+    json_head( file, load );
+    json_aims( file );
+    fprintf( file, "  \"figures\": [" );
     for (i = 0; i < ARRAYSIZE(rows); i++)
     {
         const struct row *row = &rows[i];
 
         if (!row->figure || !stats_summary( row->figure, &summary )) continue;
-        fprintf( file, "%s\n    { \"name\": \"%s\", \"unit\": \"%s\", \"median\": %.1f, "
-                 "\"p25\": %.1f, \"p75\": %.1f, \"min\": %.1f, \"n\": %u",
-                 separator, row->figure, summary.unit,
-                 summary.median, summary.p25, summary.p75, summary.min, summary.n );
-        if (row->base && stats_ratio( row->figure, row->base, &ratio ) &&
-            stats_summary( row->base, &base ))
-        {
-            fprintf( file, ", \"base\": \"%s\", \"ratio\": %.3f", row->base, ratio );
-            if (row->difference)
-                fprintf( file, ", \"difference\": %.1f", summary.median - base.median );
-            if (row->aim)
-                fprintf( file, ", \"aim\": %.2f, \"met\": %s", row->aim,
-                         is_met( row, ratio ) ? "true" : "false" );
-        }
+        fprintf( file, "%s\n    { \"name\": \"%s\", \"unit\": \"%s\", ", separator, row->figure,
+                 summary.unit );
+        json_summary( file, &summary );
+        if (row->base && stats_pairs( row->figure, row->base, row->pairing, &pairs ))
+            fprintf( file, ", \"base\": \"%s\", \"%s\": %.3f", row->base,
+                     row->pairing == PAIR_DIFFERENCE ? "difference" : "ratio", pairs.median );
         fprintf( file, " }" );
         separator = ",";
     }

@@ -6,12 +6,14 @@
  */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
 
-#define MAX_FIGURES 64
+#define MAX_FIGURES 96
+#define MAX_NOTES   16
 #define MAX_SAMPLES 256
 
 struct figure
@@ -24,6 +26,8 @@ struct figure
 
 static struct figure figures[MAX_FIGURES];
 static unsigned int figure_count;
+static char notes[MAX_NOTES][120];
+static unsigned int note_count;
 
 static struct figure *figure_find( const char *name )
 {
@@ -65,13 +69,40 @@ void stats_add( const char *name, const char *unit, double value )
     if (figure->n < MAX_SAMPLES) figure->samples[figure->n++] = value;
 }
 
-/* A line is: name unit sample sample ... */
+/* The same thing is noted once. */
+static void note_add( const char *text )
+{
+    unsigned int i;
+
+    for (i = 0; i < note_count; i++) if (!strcmp( notes[i], text )) return;
+    if (note_count == MAX_NOTES) return;
+    snprintf( notes[note_count++], sizeof(notes[0]), "%s", text );
+}
+
+void stats_note( const char *format, ... )
+{
+    char text[sizeof(notes[0])];
+    va_list args;
+
+    va_start( args, format );
+    vsnprintf( text, sizeof(text), format, args );
+    va_end( args );
+    note_add( text );
+}
+
+const char *stats_note_text( unsigned int index )
+{
+    return index < note_count ? notes[index] : NULL;
+}
+
+/* A line is: name unit sample sample ...; or # and a note. */
 BOOL stats_save( const char *path )
 {
     unsigned int i, j;
     FILE *file;
 
     if (!(file = fopen( path, "a" ))) return FALSE;
+    for (i = 0; i < note_count; i++) fprintf( file, "#%s\n", notes[i] );
     for (i = 0; i < figure_count; i++)
     {
         fprintf( file, "%s %s", figures[i].name, figures[i].unit );
@@ -90,11 +121,37 @@ BOOL stats_load( const char *path )
     if (!(file = fopen( path, "r" ))) return FALSE;
     while (fgets( line, sizeof(line), file ))
     {
-        if (!(name = strtok( line, " \r\n" )) || !(unit = strtok( NULL, " \r\n" ))) continue;
-        while ((sample = strtok( NULL, " \r\n" ))) stats_add( name, unit, atof( sample ));
+        line[strcspn( line, "\r\n" )] = 0;
+        if (*line == '#')
+        {
+            note_add( line + 1 );
+            continue;
+        }
+        if (!(name = strtok( line, " " )) || !(unit = strtok( NULL, " " ))) continue;
+        while ((sample = strtok( NULL, " " ))) stats_add( name, unit, atof( sample ));
     }
     fclose( file );
     return TRUE;
+}
+
+/* Sorts the values. */
+static void summarize( double *values, unsigned int n, const char *unit, struct summary *summary )
+{
+    qsort( values, n, sizeof(values[0]), compare_doubles );
+    summary->n = n;
+    summary->median = quantile( values, n, 0.5 );
+    summary->p25 = quantile( values, n, 0.25 );
+    summary->p75 = quantile( values, n, 0.75 );
+    summary->min = values[0];
+    summary->unit = unit;
+}
+
+double stats_median( double *values, unsigned int n )
+{
+    struct summary summary;
+
+    summarize( values, n, "", &summary );
+    return summary.median;
 }
 
 BOOL stats_summary( const char *name, struct summary *summary )
@@ -104,27 +161,27 @@ BOOL stats_summary( const char *name, struct summary *summary )
 
     if (!figure || !figure->n) return FALSE;
     memcpy( sorted, figure->samples, figure->n * sizeof(sorted[0]) );
-    qsort( sorted, figure->n, sizeof(sorted[0]), compare_doubles );
-    summary->n = figure->n;
-    summary->median = quantile( sorted, figure->n, 0.5 );
-    summary->p25 = quantile( sorted, figure->n, 0.25 );
-    summary->p75 = quantile( sorted, figure->n, 0.75 );
-    summary->min = sorted[0];
-    summary->unit = figure->unit;
+    summarize( sorted, figure->n, figure->unit, summary );
     return TRUE;
 }
 
-BOOL stats_ratio( const char *name, const char *base, double *ratio )
+BOOL stats_pairs( const char *name, const char *base, enum pairing pairing,
+                  struct summary *summary )
 {
     const struct figure *figure = figure_find( name ), *other = figure_find( base );
-    double ratios[MAX_SAMPLES];
+    double pairs[MAX_SAMPLES];
     unsigned int i, n;
 
     if (!figure || !other || !figure->n || !other->n) return FALSE;
     n = min( figure->n, other->n );
-    for (i = 0; i < n; i++) ratios[i] = figure->samples[i] / other->samples[i];
-    qsort( ratios, n, sizeof(ratios[0]), compare_doubles );
-    *ratio = quantile( ratios, n, 0.5 );
+    for (i = 0; i < n; i++)
+    {
+        double a = figure->samples[i], b = other->samples[i];
+
+        if (pairing == PAIR_DIFFERENCE) pairs[i] = a - b;
+        else pairs[i] = pairing == PAIR_INVERSE ? b / a : a / b;
+    }
+    summarize( pairs, n, pairing == PAIR_DIFFERENCE ? figure->unit : "", summary );
     return TRUE;
 }
 
@@ -140,4 +197,19 @@ double stats_now( void )
     }
     QueryPerformanceCounter( &counter );
     return counter.QuadPart * ns_per_tick;
+}
+
+/* Measured against the clock since the first call, which is made at the start. */
+double stats_cycles_ns( double cycles )
+{
+    static double first_ns;
+    static ULONG64 first_cycles;
+
+    if (!first_cycles)
+    {
+        first_ns = stats_now();
+        first_cycles = __rdtsc();
+        return 0;
+    }
+    return cycles * (stats_now() - first_ns) / (double)(__rdtsc() - first_cycles);
 }

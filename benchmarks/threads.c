@@ -253,6 +253,28 @@ BOOL threads_start_counter( struct arm *arm )
     return arm->state != NULL;
 }
 
+static double poll_batch( struct arm *arm )
+{
+    double start = stats_now();
+    unsigned int i;
+
+    for (i = 0; i < arm->ops; i++) WaitForSingleObject( arm->state, 0 );
+    return (stats_now() - start) / arm->ops;
+}
+
+static void poll_stop( struct arm *arm )
+{
+    CloseHandle( arm->state );
+}
+
+BOOL threads_start_poll( struct arm *arm )
+{
+    arm->state = CreateEventW( NULL, FALSE, FALSE, NULL );
+    arm->batch = poll_batch;
+    arm->stop = poll_stop;
+    return arm->state != NULL;
+}
+
 static double yield_batch( struct arm *arm )
 {
     LONG (NTAPI *proc)( void ) = arm->state;

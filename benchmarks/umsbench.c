@@ -17,10 +17,17 @@
 #include "bench.h"
 
 #define STEP_SECONDS 120
+#define BATCH_NS     3e6        /* how long a batch is made: well below the share of the CPU that
+                                   another program gets at a time, so that most are not disturbed */
+#define OPS_MIN      10
+#define MANY         10000
+#define DESCRIPTORS_OF_THREAD 4 /* files that Wine has open for each thread */
+#define DESCRIPTORS_KEPT      300
 
 static const char *volatile step = "start";
 static volatile LONG step_number;
 static unsigned int batches = 15;
+static const char *only;                /* arm to run; NULL: all */
 
 /* ---- who hangs is named ---- */
 
@@ -58,19 +65,40 @@ struct plan
     BOOL         ums;
 };
 
-/* One untimed batch of each, then all in turn. */
+/* A batch that is not kept: it shows how many operations make one of the right length. */
+static BOOL first_batch( struct arm *arm )
+{
+    double start = stats_now(), ops;
+
+    if (arm->batch( arm ) < 0) return FALSE;
+    ops = arm->ops * BATCH_NS / (stats_now() - start);
+    if (!arm->fixed) arm->ops = ops < OPS_MIN ? OPS_MIN : (unsigned int)ops;
+    return TRUE;
+}
+
+static BOOL kept_batch( const char *pass, struct arm *arm )
+{
+    double value = arm->batch( arm );
+    char name[64];
+
+    if (value < 0) return FALSE;
+    snprintf( name, sizeof(name), "%s.%s", pass, arm->name );
+    stats_add( name, "ns", value );
+    return TRUE;
+}
+
+/* One first batch of each, then all in turn. */
 static BOOL run_arms( const char *pass, const struct plan *plan, unsigned int count, BOOL ums )
 {
     struct arm arms[ARM_MAX];
-    char name[64];
     unsigned int i, batch;
-    double value;
     BOOL ret = FALSE;
 
     memset( arms, 0, sizeof(arms) );
     for (i = 0; i < count; i++)
     {
         if (plan[i].ums && !ums) continue;
+        if (only && strcmp( plan[i].name, only )) continue;
         next_step( plan[i].name );
         arms[i].name = plan[i].name;
         arms[i].ops = plan[i].ops;
@@ -82,9 +110,7 @@ static BOOL run_arms( const char *pass, const struct plan *plan, unsigned int co
         {
             if (!arms[i].batch) continue;
             next_step( arms[i].name );
-            if ((value = arms[i].batch( &arms[i] )) < 0) goto done;
-            snprintf( name, sizeof(name), "%s.%s", pass, arms[i].name );
-            if (batch) stats_add( name, "ns", value );
+            if (!(batch ? kept_batch( pass, &arms[i] ) : first_batch( &arms[i] ))) goto done;
         }
     }
     ret = TRUE;
@@ -94,7 +120,7 @@ done:
     for (i = 0; ret && i < count; i++)
     {
         next_step( arms[i].name );
-        if (arms[i].stop) arms[i].stop( &arms[i] );
+        if (arms[i].batch && arms[i].stop) arms[i].stop( &arms[i] );
     }
     return ret;
 }
@@ -103,17 +129,47 @@ static BOOL run_switches( const char *pass, BOOL ums )
 {
     static const struct plan plan[] =
     {
-        { "address",        2000,   threads_start_address,   FALSE },
-        { "yield1",         2000,   workers_start_yield1,    TRUE  },
-        { "yield100",       2000,   workers_start_yield100,  TRUE  },
-        { "fiber",          100000, threads_start_fiber,     FALSE },
-        { "thread_event",   300,    threads_start_event,     FALSE },
-        { "worker_event",   300,    workers_start_event,     TRUE  },
-        { "worker_event2",  300,    workers_start_event2,    TRUE  },
-        { "thread_life",    20,     threads_start_create,    FALSE },
-        { "worker_life",    20,     workers_start_create,    TRUE  },
-        { "thread_counter", 20000,  threads_start_counter,   FALSE },
-        { "worker_counter", 20000,  workers_start_counter,   TRUE  },
+        { "floor",          10000,  bare_start_floor,        FALSE },
+        { "yield1",         5000,   workers_start_yield1,    TRUE  },
+        { "yield1000",      50000,  gang_start_yield,        TRUE  },
+        { "yield100",       5000,   workers_start_yield100,  TRUE  },
+        { "fiber",          10000,  threads_start_fiber,     FALSE },
+        { "address",        1000,   threads_start_address,   FALSE },
+        { "wake",           40,     bare_start_wake,         FALSE },
+        { "block_sleep",    40,     blocks_start_sleep,      TRUE  },
+        { "block_wait",     20,     blocks_start_wait,       TRUE  },
+        { "poll",           100,    threads_start_poll,      FALSE },
+        { "thread_event",   50,     threads_start_event,     FALSE },
+        { "worker_event",   50,     workers_start_event,     TRUE  },
+        { "worker_event2",  50,     workers_start_event2,    TRUE  },
+        { "thread_life",    10,     threads_start_create,    FALSE },
+        { "worker_life",    10,     workers_start_create,    TRUE  },
+        { "thread_counter", 10000,  threads_start_counter,   FALSE },
+        { "worker_counter", 10000,  workers_start_counter,   TRUE  },
+    };
+
+    return run_arms( pass, plan, ARRAYSIZE(plan), ums );
+}
+
+static BOOL run_engine( const char *pass )
+{
+    static const struct plan plan[] =
+    {
+        { "yield1",   2000, workers_start_yield1,   TRUE  },
+        { "yield100", 2000, workers_start_yield100, TRUE  },
+        { "address",  1000, threads_start_address,  FALSE },
+    };
+
+    return run_arms( pass, plan, ARRAYSIZE(plan), TRUE );
+}
+
+/* The thread pool takes too long for as many. */
+static BOOL run_items( const char *pass, BOOL ums )
+{
+    static const struct plan plan[] =
+    {
+        { "worker", 1000000, gang_start_items,    TRUE  },
+        { "pool",   5000,    threads_start_items, FALSE },
     };
 
     return run_arms( pass, plan, ARRAYSIZE(plan), ums );
@@ -123,8 +179,8 @@ static BOOL run_hook( const char *pass )
 {
     static const struct plan plan[] =
     {
-        { "counter", 100000, threads_start_counter, FALSE },
-        { "yield",   20000,  threads_start_yield,   FALSE },
+        { "counter", 10000, threads_start_counter, FALSE },
+        { "yield",   5000,  threads_start_yield,   FALSE },
     };
 
     return run_arms( pass, plan, ARRAYSIZE(plan), FALSE );
@@ -151,29 +207,54 @@ static BOOL run_memory( unsigned int count, BOOL ums )
     return TRUE;
 }
 
+/* More threads than Wine can open files for would take the wineserver with them. */
+static BOOL run_many( unsigned int count, unsigned int descriptors )
+{
+    unsigned int most = descriptors > DESCRIPTORS_KEPT ?
+                        (descriptors - DESCRIPTORS_KEPT) / DESCRIPTORS_OF_THREAD : 0;
+
+    next_step( "many" );
+    if (most && most < count)
+    {
+        stats_note( "%u live workers, not %u: the limit of %u open files allows no more, Wine has "
+                    "%u for each thread", most, count, descriptors, DESCRIPTORS_OF_THREAD );
+        count = most;
+    }
+    else if (count < MANY) stats_note( "%u live workers, because no more were asked for", count );
+    return workers_many( count, 5 );
+}
+
 /* ---- main ---- */
 
 static const char usage[] =
     "usage: umsbench [OPTIONS] [PASS...]\n"
     "PASS:   pinned (all threads on CPU 0), free, memory; all three if none is given;\n"
-    "        with, without (two system calls of a plain thread, named after the shim's presence);\n"
+    "        items (work items, sample scheduler and thread pool), many (live workers);\n"
+    "        carry, handoff (a few arms of pinned, named after the engine);\n"
+    "        with, without (system calls of a plain thread, named after the shim's presence);\n"
     "        none (only report what --load brought)\n"
+    "        --arm=NAME       run this arm only, a figure's name without the pass\n"
     "        --plain          leave out what needs UMS\n"
     "        --batches=N      samples a figure, 15\n"
     "        --workers=N      workers of the memory pass, 1000\n"
+    "        --many=N         workers of the pass many, 10000\n"
+    "        --descriptors=N  files that a process may have open, 0 (unknown)\n"
     "        --load=FILE      add the samples of a file\n"
     "        --save=FILE      append the samples to a file and report nothing\n"
     "        --json=FILE      write the report there as well\n"
-    "        --loadavg=TEXT   load average of the machine before the benchmark\n";
+    "        --loadavg=TEXT   load average of the machine before the benchmark\n"
+    "        --others=TEXT    percent of the CPUs that other programs used during it\n";
 
 struct options
 {
     const char  *save;
     const char  *json;
-    const char  *load;
+    struct load  load;
     const char  *passes[8];
     unsigned int pass_count;
     unsigned int workers;
+    unsigned int many;
+    unsigned int descriptors;
     BOOL         plain;
 };
 
@@ -190,18 +271,25 @@ static BOOL parse_options( int argc, char **argv, struct options *options )
     int i;
 
     options->workers = 1000;
-    options->load = host_load();
+    options->many = MANY;
+    options->load.average = host_load();
+    options->load.others = "";
     for (i = 1; i < argc; i++)
     {
         if ((value = option_value( argv[i], "--load=" )))
         {
             if (!stats_load( value )) printf( "umsbench: no samples in %s\n", value );
         }
+        else if ((value = option_value( argv[i], "--arm=" ))) only = value;
         else if ((value = option_value( argv[i], "--save=" ))) options->save = value;
         else if ((value = option_value( argv[i], "--json=" ))) options->json = value;
-        else if ((value = option_value( argv[i], "--loadavg=" ))) options->load = value;
+        else if ((value = option_value( argv[i], "--loadavg=" ))) options->load.average = value;
+        else if ((value = option_value( argv[i], "--others=" ))) options->load.others = value;
         else if ((value = option_value( argv[i], "--batches=" ))) batches = atoi( value );
         else if ((value = option_value( argv[i], "--workers=" ))) options->workers = atoi( value );
+        else if ((value = option_value( argv[i], "--many=" ))) options->many = atoi( value );
+        else if ((value = option_value( argv[i], "--descriptors=" )))
+            options->descriptors = atoi( value );
         else if (!strcmp( argv[i], "--plain" )) options->plain = TRUE;
         else if (argv[i][0] != '-' && options->pass_count < ARRAYSIZE(options->passes))
             options->passes[options->pass_count++] = argv[i];
@@ -213,40 +301,61 @@ static BOOL parse_options( int argc, char **argv, struct options *options )
         options->passes[options->pass_count++] = "free";
         options->passes[options->pass_count++] = "memory";
     }
-    return batches && options->workers;
+    return batches && options->workers && options->many;
 }
 
-static BOOL run_pass( const char *pass, const struct options *options )
+static BOOL is_engine( const char *pass )
+{
+    return !strcmp( pass, "carry" ) || !strcmp( pass, "handoff" );
+}
+
+static BOOL run_pinned( const char *pass, BOOL ums )
 {
     DWORD_PTR mask, system;
     BOOL ret;
 
+    GetProcessAffinityMask( GetCurrentProcess(), &mask, &system );
+    SetProcessAffinityMask( GetCurrentProcess(), 1 );
+    ret = is_engine( pass ) ? run_engine( pass ) : run_switches( pass, ums );
+    SetProcessAffinityMask( GetCurrentProcess(), mask );
+    return ret;
+}
+
+static BOOL run_pass( const char *pass, const struct options *options )
+{
     if (!strcmp( pass, "none" )) return TRUE;
     if (!strcmp( pass, "with" ) || !strcmp( pass, "without" )) return run_hook( pass );
     if (!strcmp( pass, "memory" )) return run_memory( options->workers, !options->plain );
+    if (!strcmp( pass, "many" )) return run_many( options->many, options->descriptors );
+    if (!strcmp( pass, "items" )) return run_items( pass, !options->plain );
     if (!strcmp( pass, "free" )) return run_switches( pass, !options->plain );
-    if (!strcmp( pass, "pinned" ))
-    {
-        GetProcessAffinityMask( GetCurrentProcess(), &mask, &system );
-        SetProcessAffinityMask( GetCurrentProcess(), 1 );
-        ret = run_switches( pass, !options->plain );
-        SetProcessAffinityMask( GetCurrentProcess(), mask );
-        return ret;
-    }
+    if (!strcmp( pass, "pinned" ) || is_engine( pass )) return run_pinned( pass, !options->plain );
     printf( "umsbench: there is no pass %s\n", pass );
     return FALSE;
 }
 
 static BOOL needs_ums( const struct options *options )
 {
-    unsigned int i;
+    static const char *const plain[] = { "none", "with", "without" };
+    unsigned int i, j;
 
     if (options->plain) return FALSE;
     for (i = 0; i < options->pass_count; i++)
-        if (!strcmp( options->passes[i], "pinned" ) || !strcmp( options->passes[i], "free" ) ||
-            !strcmp( options->passes[i], "memory" ))
-            return TRUE;
+    {
+        for (j = 0; j < ARRAYSIZE(plain); j++)
+            if (!strcmp( options->passes[i], plain[j] )) break;
+        if (j == ARRAYSIZE(plain)) return TRUE;
+    }
     return FALSE;
+}
+
+/* CPU time of this process: what is not ours, others have used. */
+static double own_seconds( void )
+{
+    FILETIME created, exited, kernel, user;
+
+    if (!GetProcessTimes( GetCurrentProcess(), &created, &exited, &kernel, &user )) return 0;
+    return ((double)kernel.dwLowDateTime + user.dwLowDateTime) / 1e7;
 }
 
 int main( int argc, char **argv )
@@ -254,6 +363,7 @@ int main( int argc, char **argv )
     static struct options options;
     unsigned int i;
 
+    stats_cycles_ns( 0 );
     if (!parse_options( argc, argv, &options ))
     {
         printf( "%s", usage );
@@ -276,12 +386,13 @@ int main( int argc, char **argv )
 
     if (options.save)
     {
+        stats_add( "cpu.self", "s", own_seconds() );
         if (stats_save( options.save )) return 0;
         printf( "umsbench: cannot write %s\n", options.save );
         return 1;
     }
-    report_print( options.load );
-    if (!options.json || report_json( options.json, options.load )) return 0;
+    report_print( &options.load );
+    if (!options.json || report_json( options.json, &options.load )) return 0;
     printf( "umsbench: cannot write %s\n", options.json );
     return 1;
 }

@@ -1,0 +1,63 @@
+/*
+ * What is aimed at: which figure is compared with which, and by how much it may differ.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * "pinned" figures have everything on one CPU: there a hand-off needs no wake-up of another one.
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include "bench.h"
+
+#define TIMES      PAIR_RATIO
+#define FASTER     PAIR_INVERSE
+#define DEARER     PAIR_DIFFERENCE
+#define VALUE      PAIR_NONE
+#define AT_MOST    FALSE
+#define AT_LEAST   TRUE
+
+const struct aim aims[] =
+{
+    { "execute + yield, one worker", "pinned.yield1",
+      "two bare switches", "pinned.floor", TIMES, 1.3, AT_MOST, "x" },
+    { "... 1,000 workers, sample scheduler", "pinned.yield1000",
+      "two bare switches", "pinned.floor", TIMES, 2, AT_MOST, "x" },
+    { "... one worker", "pinned.yield1",
+      "two SwitchToFiber", "pinned.fiber", TIMES, 0, AT_MOST, "x" },
+    { "... 1,000 workers, sample scheduler", "pinned.yield1000",
+      "two SwitchToFiber", "pinned.fiber", TIMES, 0, AT_MOST, "x" },
+    { "... one worker, how much faster", "carry.yield1",
+      "engine handoff", "handoff.yield1", FASTER, 40, AT_LEAST, "x" },
+    { "... 100 workers, how much faster", "carry.yield100",
+      "engine handoff", "handoff.yield100", FASTER, 0, AT_LEAST, "x" },
+    { "a Sleep -> SchedulerProc", "pinned.block_sleep",
+      "futex wake + switch", "pinned.wake", TIMES, 1.2, AT_MOST, "x" },
+    { "a wait for an event -> SchedulerProc", "pinned.block_wait",
+      "futex wake + switch", "pinned.wake", TIMES, 1.2, AT_MOST, "x" },
+    { "event ping-pong, one scheduler", "pinned.worker_event",
+      "two threads", "pinned.thread_event", TIMES, 1, AT_MOST, "x" },
+    { "1,000,000 work items, more per second", "items.worker",
+      "system thread pool", "items.pool", FASTER, 50, AT_LEAST, "x" },
+    { "the hook, NtQueryPerformanceCounter", "with.counter",
+      "without the shim", "without.counter", DEARER, 3, AT_MOST, "ns" },
+    { "the hook, NtYieldExecution", "with.yield",
+      "without the shim", "without.yield", DEARER, 0, AT_MOST, "ns" },
+    { "live workers", "many.workers",
+      NULL, NULL, VALUE, 10000, AT_LEAST, "" },
+    { "resident memory of one of them", "many.memory",
+      NULL, NULL, VALUE, 81920, AT_MOST, "B" },
+};
+
+const unsigned int aim_count = ARRAYSIZE(aims);
+
+BOOL aim_value( const struct aim *aim, struct summary *value )
+{
+    if (!aim->base) return stats_summary( aim->figure, value );
+    return stats_pairs( aim->figure, aim->base, aim->pairing, value );
+}
+
+BOOL aim_met( const struct aim *aim, const struct summary *value )
+{
+    return aim->at_least ? value->median >= aim->limit : value->median <= aim->limit;
+}
