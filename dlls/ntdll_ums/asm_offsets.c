@@ -41,6 +41,8 @@ CHECK( ums_context, stack.bottom, CONTEXT_STACK_BOTTOM );
 CHECK( ums_context, guaranteed, CONTEXT_GUARANTEED );
 CHECK( ums_context, home, CONTEXT_HOME );
 CHECK( ums_context, kind, CONTEXT_KIND );
+CHECK( ums_context, grown.base, CONTEXT_GROWN_BASE );
+CHECK( ums_context, grown.limit, CONTEXT_GROWN_LIMIT );
 CHECK( ums_context, preempted, CONTEXT_PREEMPTED );
 _Static_assert( WORKER_CARRIED == STATE_CARRIED, "hook_x86_64.S looks at the state" );
 _Static_assert( CONTEXT_WORKER == 0, "hook_x86_64.S compares the kind with 0" );

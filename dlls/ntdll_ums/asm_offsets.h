@@ -32,6 +32,8 @@
 #define CONTEXT_PREEMPTED          0x55c
 #define CONTEXT_HOME               0x560
 #define CONTEXT_KIND               0x56c
+#define CONTEXT_GROWN_BASE         0x5b0
+#define CONTEXT_GROWN_LIMIT        0x5b8
 
 #define STATE_CARRIED              4            /* enum worker_state */
 

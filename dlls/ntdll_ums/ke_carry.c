@@ -54,10 +54,13 @@ int ke_home_prepare( struct ums_context *w )
    carrier for a TEB that is up to date. */
 void ke_look_at_stack( struct ums_context *w )
 {
-    const char *teb = (const char *)NtCurrentTeb();
+    char *teb = (char *)NtCurrentTeb();
+    void *base = *(void **)(teb + TEB_STACK_BASE), **limit = (void **)(teb + TEB_STACK_LIMIT);
 
-    w->stack.base   = *(void *const *)(teb + TEB_STACK_BASE);
-    w->stack.limit  = *(void *const *)(teb + TEB_STACK_LIMIT);
+    /* back on its own stack, whose limit was put away before it was known to have grown */
+    if (w->grown.base && base == w->grown.base && *limit > w->grown.limit) *limit = w->grown.limit;
+    w->stack.base   = base;
+    w->stack.limit  = *limit;
     w->stack.bottom = *(void *const *)(teb + TEB_STACK_BOTTOM);
     w->guaranteed   = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
     w->stay_home    = *(void *const *)(teb + TEB_FIBER_DATA) != NULL;

@@ -283,9 +283,12 @@ become_scheduler:
         movq    CONTEXT_TEB(%rbx),%rcx
         movq    CONTEXT_STACK_BASE(%rbx),%rdx
         cmpq    %rdx,TEB_STACK_BASE(%rcx)
-        jne     2b                              /* it has become a fiber: the limit there is that of
-                                                   another stack */
+        jne     4f
         movq    %rax,TEB_STACK_LIMIT(%rcx)
+        jmp     2b
+4:      movq    %rdx,CONTEXT_GROWN_BASE(%rbx)   /* it has become a fiber: the limit there is that of
+                                                   another stack. ke_look_at_stack */
+        movq    %rax,CONTEXT_GROWN_LIMIT(%rbx)
         jmp     2b
         SET_GS_COLD %r10
         .seh_endproc

@@ -188,6 +188,9 @@ struct ums_context
                                                    outermost hooked call, or 0 */
     void *start;                                /* what CreateRemoteThreadEx was given */
     void *start_param;
+    struct ke_stack grown;                      /* base and limit of its thread's stack, when that
+                                                   was seen to have grown too late: the worker had
+                                                   become a fiber. Offset known to assembly */
 };
 
 /* ---- pool.c ---- */

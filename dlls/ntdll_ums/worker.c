@@ -227,6 +227,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->inside      = 0;
     w->preempted   = 0;
     w->stay_home   = 0;
+    w->grown.base  = NULL;
     w->teb         = NULL;
     atomic_store( &w->tid, 0 );
     atomic_store( &w->suspend_count, 0 );
