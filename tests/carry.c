@@ -59,7 +59,7 @@ static void run_to_end( uint32_t reason, uintptr_t payload, void *param )
     last_payload = payload;
     if (reason != YIELD) w = take_one();
     if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
-    ums_execute( w );
+    fake_execute( w );
 }
 
 static void run( void (*start)( void * ), fake_proc proc )
@@ -314,7 +314,7 @@ static void see_end( uint32_t reason, uintptr_t payload, void *param )
     last_payload = payload;
     w = take_one();
     if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
-    ums_execute( w );
+    fake_execute( w );
 }
 
 /* Killed while it is carried: taken off, and on the list as dead. Its home thread sleeps on: here
@@ -422,7 +422,7 @@ static void end_at_once( void *param )
 static void execute_once( uint32_t reason, uintptr_t payload, void *param )
 {
     (void)payload; (void)param;
-    if (reason == STARTUP) ums_execute( take_one() );
+    if (reason == STARTUP) fake_execute( take_one() );
 }
 
 static void whoever_ends_is_found_to_the_last( void **state )

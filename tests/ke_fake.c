@@ -138,6 +138,11 @@ void ke_set_current( struct ums_context *context )
     get_gs()->current = context;
 }
 
+size_t ke_tls_offset( void )
+{
+    return 0;
+}
+
 void *ke_teb( void )
 {
     return get_gs();
@@ -210,4 +215,9 @@ static uint64_t failed( ums_status status )
 ums_status fake_yield( void *param )
 {
     return (ums_status)ums_yield( param, STATUS_SUCCESS, failed );
+}
+
+ums_status fake_execute( void *handle )
+{
+    return (ums_status)ums_execute( handle, failed );
 }

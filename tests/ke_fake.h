@@ -55,7 +55,8 @@ ums_status fake_worker_create( struct fake_worker *worker, void *context, void *
 typedef void (*fake_proc)( uint32_t reason, uintptr_t payload, void *param );
 ums_status fake_scheduler_enter( void *list, fake_proc proc, void *param );
 
-/* ums_yield that returns the status. */
+/* ums_yield, ums_execute that return the status. */
 ums_status fake_yield( void *param );
+ums_status fake_execute( void *handle );
 
 #endif /* KE_FAKE_H */

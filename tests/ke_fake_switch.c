@@ -197,7 +197,7 @@ uint64_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
     return w->success;
 }
 
-void ke_carry( struct ums_scheduler *s, struct ums_context *w )
+uint64_t ke_carry( struct ums_scheduler *s, struct ums_context *w )
 {
     if (!ums_carry || ke_current() != s->context) abort();
     fake_set_gs( w->teb );

@@ -81,7 +81,7 @@ static void run_to_end( uint32_t reason, uintptr_t payload, void *param )
     else w = (struct ums_context *)payload;
     if (reason == YIELD) yield_state = state_of( w );
     if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
-    seen_status = ums_execute( w );             /* does not return */
+    seen_status = fake_execute( w );             /* does not return */
 }
 
 static void run( void (*start)( void * ), fake_proc proc )
@@ -144,7 +144,7 @@ static void run_on_other_list( uint32_t reason, uintptr_t payload, void *param )
     note( reason, payload, param );
     w = take_one( reason == STARTUP ? list : other_list );
     if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
-    ums_execute( w );
+    fake_execute( w );
 }
 
 static void it_comes_back_to_the_list_of_its_last_scheduler( void **state )
@@ -324,7 +324,7 @@ static ums_status errors[16];
 static void try_from_worker( void *param )
 {
     (void)param;
-    errors[0] = ums_execute( context );         /* a worker executes */
+    errors[0] = fake_execute( context );         /* a worker executes */
     errors[1] = fake_scheduler_enter( list, run_to_end, NULL );
 }
 
@@ -334,31 +334,31 @@ static void execute_errors( uint32_t reason, uintptr_t payload, void *param )
 
     if (reason == STARTUP)
     {
-        errors[2] = ums_execute( NULL );
-        errors[3] = ums_execute( ke_current() );
+        errors[2] = fake_execute( NULL );
+        errors[3] = fake_execute( ke_current() );
         ums_context_create( &fresh );
-        errors[4] = ums_execute( fresh );
+        errors[4] = fake_execute( fresh );
         ums_context_delete( fresh );
-        errors[5] = ums_execute( fresh );
+        errors[5] = fake_execute( fresh );
         errors[6] = fake_yield( NULL );
         errors[7] = fake_scheduler_enter( list, run_to_end, NULL );
         while (state_of( context ) != WORKER_QUEUED) sched_yield();
-        errors[8] = ums_execute( context );     /* on the list */
+        errors[8] = fake_execute( context );     /* on the list */
         ums_list_take( list );
         ums_context_suspended( context, 1 );
-        errors[9] = ums_execute( context );
+        errors[9] = fake_execute( context );
         ums_context_suspended( context, 0 );
-        ums_execute( context );
+        fake_execute( context );
     }
     (void)payload;
     (void)param;
-    if (reason == BLOCKED) errors[10] = ums_execute( context );
+    if (reason == BLOCKED) errors[10] = fake_execute( context );
 }
 
 static void wrong_calls_get_their_status( void **state )
 {
     (void)state;
-    assert_int_equal( ums_execute( NULL ), STATUS_INVALID_PARAMETER );
+    assert_int_equal( fake_execute( NULL ), STATUS_INVALID_PARAMETER );
     assert_int_equal( fake_yield( NULL ), STATUS_INVALID_PARAMETER );
     run( try_from_worker, execute_errors );
     assert_int_equal( errors[0], STATUS_NOT_SUPPORTED );
@@ -372,7 +372,7 @@ static void wrong_calls_get_their_status( void **state )
     assert_int_equal( errors[8], STATUS_RETRY );
     assert_int_equal( errors[9], STATUS_INVALID_THREAD );
     assert_int_equal( errors[10], STATUS_INVALID_THREAD );    /* it has ended */
-    assert_int_equal( ums_execute( context ), STATUS_NOT_SUPPORTED );
+    assert_int_equal( fake_execute( context ), STATUS_NOT_SUPPORTED );
     tear_down();
 }
 
@@ -415,7 +415,7 @@ static void execute_running( uint32_t reason, uintptr_t payload, void *param )
     (void)reason;
     while (state_of( context ) != WORKER_RUNNING && state_of( context ) != WORKER_CARRIED)
         sched_yield();
-    errors[11] = ums_execute( context );
+    errors[11] = fake_execute( context );
     atomic_store( &second_done, 1 );
 }
 
@@ -458,7 +458,7 @@ static void delete_in_upcall( uint32_t reason, uintptr_t payload, void *param )
     (void)payload;
     (void)param;
     note( reason, payload, param );
-    if (reason == STARTUP) ums_execute( w );
+    if (reason == STARTUP) fake_execute( w );
     seen_status = ums_context_delete( w );
 }
 
@@ -517,11 +517,11 @@ static void killing_in_any_state_tells_the_list( void **state )
 static void stop_and_continue( uint32_t reason, uintptr_t payload, void *param )
 {
     note( reason, payload, param );
-    if (reason == STARTUP) ums_execute( take_one( list ) );
+    if (reason == STARTUP) fake_execute( take_one( list ) );
     if (reason == BLOCKED && upcall_count == 2)
     {
         ums_context_suspended( context, 1 );
-        errors[12] = ums_execute( context );    /* suspended */
+        errors[12] = fake_execute( context );    /* suspended */
         ums_context_suspended( context, 0 );
         assert_null( ums_list_take( list ) );
         seen_state = state_of( context );
@@ -531,7 +531,7 @@ static void stop_and_continue( uint32_t reason, uintptr_t payload, void *param )
         assert_int_equal( ums_worker_continued( context ), 1 );
         assert_null( ums_list_take( list ) );
         atomic_store( &fake_resumed, 0 );
-        ums_execute( context );                 /* its thread is resumed, and spins on to its end */
+        fake_execute( context );                 /* its thread is resumed, and spins on to its end */
     }
 }
 

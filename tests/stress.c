@@ -178,7 +178,7 @@ static void schedule( uint32_t reason, uintptr_t payload, void *param )
 
             own->items[i] = own->items[--own->count];
             atomic_fetch_add( &executes, 1 );
-            ums_execute( w );
+            fake_execute( w );
             atomic_fetch_sub( &executes, 1 );
             own->items[own->count++] = w;       /* suspended just now */
         }

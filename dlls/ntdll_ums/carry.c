@@ -23,7 +23,8 @@ void ums_left_yield( struct ums_scheduler *s, struct ums_context *w, uintptr_t p
     int elsewhere = (uintptr_t)w->sp - (uintptr_t)w->stack.bottom >=
                     (uintptr_t)w->stack.base - (uintptr_t)w->stack.bottom;
 
-    worker_leave_carrier( w, elsewhere ? WORKER_READY | WORD_HOME : WORKER_READY );
+    if (elsewhere) worker_leave_carrier( w, WORKER_READY | WORD_HOME );
+    else worker_give_away( w );
     ke_scheduler_upcall( s, REASON_YIELD, (uintptr_t)w, (void *)param );
 }
 

@@ -20,26 +20,21 @@ enum                                            /* RTL_UMS_THREAD_INFO_CLASS [sd
     INFO_IS_TERMINATED = 6
 };
 
-static struct ums_pool context_pool;
+struct ums_pool ums_context_pool;
 
 int ums_context_init( void )
 {
-    return ums_pool_init( &context_pool, sizeof(struct ums_context), 65536 );
-}
-
-int ums_context_slot( const void *handle )
-{
-    return ums_pool_slot( &context_pool, handle, sizeof(struct ums_context) );
+    return ums_pool_init( &ums_context_pool, sizeof(struct ums_context), 65536 );
 }
 
 struct ums_context *ums_context_check( void *handle )
 {
-    return ums_pool_valid( &context_pool, handle, sizeof(struct ums_context) ) ? handle : NULL;
+    return ums_pool_valid( &ums_context_pool, handle, sizeof(struct ums_context) ) ? handle : NULL;
 }
 
 uint32_t ums_context_index( const struct ums_context *context )
 {
-    return ums_pool_index( &context_pool, context );
+    return ums_pool_index( &ums_context_pool, context );
 }
 
 static void zero( void *mem, size_t size )
@@ -53,7 +48,7 @@ static void zero( void *mem, size_t size )
    lives on. */
 ums_status ums_context_create( struct ums_context **context )
 {
-    struct ums_context *c = ums_pool_alloc( &context_pool );
+    struct ums_context *c = ums_pool_alloc( &ums_context_pool );
     uint64_t seq;
 
     if (!c) return STATUS_NO_MEMORY;
@@ -62,6 +57,7 @@ ums_status ums_context_create( struct ums_context **context )
     zero( c->context, sizeof(c->context) );
     c->teb = NULL;
     atomic_store( &c->user_context, NULL );
+    atomic_store( &c->after, NULL );
     c->kind = CONTEXT_WORKER;
     c->owner = NULL;
     c->success = 0;
@@ -82,7 +78,7 @@ ums_status ums_context_create( struct ums_context **context )
 
 void ums_context_unref( struct ums_context *context )
 {
-    if (atomic_fetch_sub( &context->refs, 1 ) == 1) ums_pool_free( &context_pool, context );
+    if (atomic_fetch_sub( &context->refs, 1 ) == 1) ums_pool_free( &ums_context_pool, context );
 }
 
 ums_status ums_context_delete( void *handle )
@@ -99,11 +95,11 @@ ums_status ums_context_delete( void *handle )
 
 struct ums_context *ums_context_of_thread( uint32_t tid )
 {
-    uint32_t i, made = ums_pool_made( &context_pool );
+    uint32_t i, made = ums_pool_made( &ums_context_pool );
 
     for (i = 0; i < made; i++)
     {
-        struct ums_context *context = ums_pool_at( &context_pool, i );
+        struct ums_context *context = ums_pool_at( &ums_context_pool, i );
 
         if (context && atomic_load( &context->tid ) == tid &&
             !(atomic_load( &context->flags ) & CONTEXT_TERMINATED))
@@ -114,11 +110,11 @@ struct ums_context *ums_context_of_thread( uint32_t tid )
 
 struct ums_context *ums_context_of_ending( uint32_t tid )
 {
-    uint32_t i, made = ums_pool_made( &context_pool );
+    uint32_t i, made = ums_pool_made( &ums_context_pool );
 
     for (i = 0; i < made; i++)
     {
-        struct ums_context *context = ums_pool_any( &context_pool, i );
+        struct ums_context *context = ums_pool_any( &ums_context_pool, i );
 
         if (atomic_load( &context->tid ) == tid && atomic_load( &context->busy )) return context;
     }

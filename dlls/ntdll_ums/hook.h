@@ -134,7 +134,6 @@ ums_status ums_set_context_native( void *thread, const void *context );
 
 extern uint8_t  ums_call_class[];               /* HOOK_* by number; written before the hook is
                                                    installed */
-extern uint32_t ums_tls_offset;                 /* of the context pointer in the TEB */
 extern void    *ums_dispatcher;                 /* Wine's own */
 extern void    *ums_unix_dispatcher;            /* Wine's own, for Unix calls */
 extern void     ums_unix_hook( void );

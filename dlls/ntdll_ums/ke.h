@@ -54,8 +54,15 @@ ums_status ke_event_duplicate( void *event, void **copy );
 
 /* ---- this thread ---- */
 
-/* The UMS context of the calling thread, NULL on a plain thread. One load from the TEB. */
+/* The UMS context of the calling thread, NULL on a plain thread. One load from the TEB. And where in
+   the TEB it is, for prefetching. Each switch asks: a host may have both inline, in the header that
+   KE_INLINE names. */
+#ifdef KE_INLINE
+#include KE_INLINE
+#else
 struct ums_context *ke_current( void );
+size_t ke_tls_offset( void );
+#endif
 void ke_set_current( struct ums_context *context );
 void *ke_teb( void );
 uint32_t ke_thread_id( void );
@@ -92,8 +99,9 @@ uint64_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
                            void (*left)( struct ums_scheduler *s, struct ums_context *w,
                                          uintptr_t arg ), uintptr_t arg );
 
-/* On the scheduler thread s, whose frames are of no more use: go on as the worker. */
-_Noreturn void ke_carry( struct ums_scheduler *s, struct ums_context *w );
+/* On the scheduler thread s, whose frames are of no more use: go on as the worker. Does not return;
+   it has a type only so that a call at the end of a function is a jump. */
+uint64_t ke_carry( struct ums_scheduler *s, struct ums_context *w );
 
 enum ke_preempted
 {

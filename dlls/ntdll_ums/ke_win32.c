@@ -163,13 +163,6 @@ ums_status ke_event_duplicate( void *event, void **copy )
 
 /* ---- this thread ---- */
 
-/* Before the start every thread is plain. */
-struct ums_context *ke_current( void )
-{
-    if (!ums_tls_offset) return NULL;
-    return (struct ums_context *)__readgsqword( ums_tls_offset );
-}
-
 void ke_set_current( struct ums_context *context )
 {
     __writegsqword( ums_tls_offset, (uint64_t)context );

@@ -36,7 +36,9 @@ static const char *activate( void );
 
 static const struct ums_private private_interface =
 {
-    activate, ums_thread_bind, ums_thread_made, ums_worker_unbind, set_child_hook, ums_yield, describe
+    activate, ums_thread_bind, ums_thread_made, ums_worker_unbind, set_child_hook, ums_yield,
+    ums_execute,
+    describe
 };
 
 const struct ums_private * WINAPI ums_private( void )

@@ -122,14 +122,14 @@ NTSTATUS NTAPI RtlEnterUmsSchedulingMode( PVOID startup )
                                 (void (*)(void))info->SchedulerProc, info->SchedulerParam );
 }
 
-NTSTATUS NTAPI RtlExecuteUmsThread( PVOID context )
-{
-    return ums_execute( context );
-}
-
 static uint64_t status_itself( ums_status status )
 {
     return (uint64_t)status;
+}
+
+NTSTATUS NTAPI RtlExecuteUmsThread( PVOID context )
+{
+    return (NTSTATUS)ums_execute( context, status_itself );
 }
 
 /* A call of nothing but a jump at its end, so that a carried worker's switch returns to our caller

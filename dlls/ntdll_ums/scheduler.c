@@ -18,6 +18,9 @@
    itself. */
 #define IDLE_TICKS 16
 
+/* Cache lines of a saved user part, and the frame above it. */
+#define USER_PART_LINES 5
+
 int64_t ums_grace = 20000;                      /* 2 ms; UMS_GRACE_US */
 int ums_carry;
 
@@ -134,39 +137,85 @@ static void change_list( struct ums_scheduler *s, struct ums_context *w )
     ums_list_unref( old );
 }
 
-ums_status ums_execute( void *handle )
+/* Loads take their time. Workers are often executed in the same order again: so bring near what a
+   switch will need, the context of the one after the next, and stack and TEB of the next, whose
+   context has come meanwhile. All of it only guesses: contexts stay readable for ever, and bringing
+   near what is not there does nothing. */
+static inline void prefetch( struct ums_scheduler *s, struct ums_context *w )
+{
+    struct ums_context *before = s->current, *next, *next_but_one;
+    int i;
+
+    if (before == w) return;
+    if (before) atomic_store_explicit( &before->after, w, memory_order_relaxed );
+    if (!(next = atomic_load_explicit( &w->after, memory_order_relaxed ))) return;
+    for (i = 0; i < USER_PART_LINES; i++) __builtin_prefetch( (char *)next->sp + i * 64, 1 );
+    __builtin_prefetch( (char *)next->teb + ke_tls_offset(), 0 );
+    if (!(next_but_one = atomic_load_explicit( &next->after, memory_order_relaxed ))) return;
+    __builtin_prefetch( &next_but_one->teb, 1 );
+    __builtin_prefetch( &next_but_one->sp, 1 );
+}
+
+/* The worker is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks the
+   owner against s->current. word: as it was. */
+static __attribute__((noinline)) uint64_t execute_taken( struct ums_scheduler *s,
+                                                         struct ums_context *w, uint64_t word )
+{
+    w->owner = s;
+    s->current = w;
+    if (w->list != s->list) change_list( s, w );
+    if ((!ums_carry && !(word & WORD_PREEMPTED)) || (word & (WORD_HOME | WORD_STOPPED)))
+        ums_left_running( s, w, (word & WORD_STOPPED) != 0 );
+    atomic_fetch_and( &w->flags, ~(uint32_t)CONTEXT_RUNNING_ON_SELF_THREAD );
+    return ke_carry( s, w );
+}
+
+static __attribute__((noinline)) uint64_t execute_slowly( void *handle,
+                                                          uint64_t (*failed)( ums_status status ) )
 {
     struct ums_context *self = ke_current(), *w = handle;
-    struct ums_scheduler *s;
     uint64_t word;
 
-    if (!handle) return STATUS_INVALID_PARAMETER;
+    if (!handle) return failed( STATUS_INVALID_PARAMETER );
     if (!self || self->kind != CONTEXT_SCHEDULER || !self->scheduler->proc)
-        return STATUS_NOT_SUPPORTED;
-    if (!ums_context_slot( handle )) return STATUS_INVALID_PARAMETER;
-    s = self->scheduler;
+        return failed( STATUS_NOT_SUPPORTED );
+    if (!ums_context_slot( handle )) return failed( STATUS_INVALID_PARAMETER );
 
     /* a slot that is no live worker's is never READY */
     word = atomic_load( &w->word );
     do
     {
         if (word_state( word ) != WORKER_READY || (word & WORD_SUSPENDED))
-            return execute_error( w, word );
+            return failed( execute_error( w, word ) );
     }
     while (!atomic_compare_exchange_weak( &w->word, &word,
                                           ((word + WORD_SEQ) & ~(WORD_STATE | WORD_PARKED)) |
                                           WORKER_CARRIED ));
+    return execute_taken( self->scheduler, w, word );
+}
 
-    /* It is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks the
-       owner against s->current. */
+/* The plain way saves no register: everything that is not plain is a jump to somewhere else. */
+uint64_t ums_execute( void *handle, uint64_t (*failed)( ums_status status ) )
+{
+    struct ums_context *self = ke_current(), *w = handle;
+    struct ums_scheduler *s;
+    uint64_t word;
+
+    if (!self || self->kind != CONTEXT_SCHEDULER || !ums_context_slot( handle ))
+        return execute_slowly( handle, failed );
+    s = self->scheduler;
+    word = atomic_load_explicit( &w->word, memory_order_relaxed );
+    if ((word & ~WORD_SEQ_MASK) != WORKER_READY || !s->proc ||
+        !atomic_compare_exchange_strong( &w->word, &word,
+                                         word + WORD_SEQ + WORKER_CARRIED - WORKER_READY ))
+        return execute_slowly( handle, failed );
+    if (w->list != s->list || !ums_carry ||
+        (atomic_load_explicit( &w->flags, memory_order_relaxed ) & CONTEXT_RUNNING_ON_SELF_THREAD))
+        return execute_taken( s, w, word );
+    prefetch( s, w );
     w->owner = s;
     s->current = w;
-    if (w->list != s->list) change_list( s, w );
-    if ((!ums_carry && !(word & WORD_PREEMPTED)) || (word & (WORD_HOME | WORD_STOPPED)))
-        ums_left_running( s, w, (word & WORD_STOPPED) != 0 );
-    if (atomic_load_explicit( &w->flags, memory_order_relaxed ) & CONTEXT_RUNNING_ON_SELF_THREAD)
-        atomic_fetch_and( &w->flags, ~(uint32_t)CONTEXT_RUNNING_ON_SELF_THREAD );
-    ke_carry( s, w );
+    return ke_carry( s, w );
 }
 
 /* Make the calling thread a scheduler thread, with this unused context for its own and no entry

@@ -69,7 +69,7 @@ enum worker_state
 };
 
 /* the state word */
-#define WORD_STATE      ((uint64_t)0xff)
+#define WORD_STATE      ((uint64_t)0xff)            /* the lowest byte, for worker_give_away */
 #define WORD_SUSPENDED  ((uint64_t)0x100)       /* may not be executed; by who suspends, resumes */
 #define WORD_HOME       ((uint64_t)0x200)       /* parked: must be resumed at home, not carried */
 #define WORD_STOPPED    ((uint64_t)0x400)       /* suspended while it ran at home: its thread stands
@@ -150,7 +150,8 @@ struct ums_context
     _Atomic uint32_t flags;                     /* 0x4f0 CONTEXT_* */
     uint32_t reserved1;
     uint64_t context_lock;                      /* 0x4f8 */
-    void    *primary;                           /* 0x500 */
+    _Atomic(struct ums_context *) after;        /* 0x500 Windows' PrimaryUmsContext. Here: who was
+                                                   executed after it the last time; a hint */
     uint32_t counts[4];                         /* 0x508 */
 
     /* Part 2: ours. */
@@ -226,15 +227,33 @@ void *ums_pool_at( const struct ums_pool *pool, uint32_t index );     /* live ob
 uint32_t ums_pool_made( const struct ums_pool *pool );
 uint32_t ums_pool_index( const struct ums_pool *pool, const void *object );
 
+/* odd * odd_inverse( odd ) == 1 modulo 2^64: Newton's way, each step doubles the bits that are
+   right, of which odd itself has three. Of a constant the compiler makes a constant. */
+static inline uint64_t odd_inverse( uint64_t odd )
+{
+    uint64_t x = odd;
+
+    x *= 2 - odd * x;
+    x *= 2 - odd * x;
+    x *= 2 - odd * x;
+    x *= 2 - odd * x;
+    x *= 2 - odd * x;
+    return x;
+}
+
 /* Does the pointer point at an object that was ever made? Inline, and with the size as a constant,
-   because each Execute asks: a division would cost as much as the switch. */
+   because each Execute asks: a division would cost as much as the switch. Multiplied by the
+   inverse and rotated, a multiple of the slot's size is the quotient, and anything else is larger
+   than every quotient. */
 static inline int ums_pool_slot( const struct ums_pool *pool, const void *object, size_t size )
 {
-    uintptr_t offset = (uintptr_t)object - (uintptr_t)pool->base - sizeof(struct ums_pool_header);
+    uint64_t offset = (uintptr_t)object - (uintptr_t)pool->base - sizeof(struct ums_pool_header);
+    int shift = __builtin_ctzll( POOL_SLOT( size ) );
+    uint64_t product = offset * odd_inverse( POOL_SLOT( size ) >> shift );
 
     /* not started: base is NULL, nothing is made */
-    return !(offset % POOL_SLOT( size )) &&
-           offset / POOL_SLOT( size ) < atomic_load_explicit( &pool->made, memory_order_acquire );
+    return (product >> shift | product << (64 - shift)) <
+           atomic_load_explicit( &pool->made, memory_order_acquire );
 }
 
 /* A live object? */
@@ -268,9 +287,11 @@ struct ums_context *ums_list_next( struct ums_context *context );
 
 /* ---- context.c ---- */
 
+extern struct ums_pool ums_context_pool;
+
 int  ums_context_init( void );
 struct ums_context *ums_context_check( void *handle );
-int  ums_context_slot( const void *handle );    /* it points at a context, live or not */
+static inline int ums_context_slot( const void *handle );     /* it points at one, live or not */
 uint32_t ums_context_index( const struct ums_context *context );
 ums_status ums_context_create( struct ums_context **context );
 ums_status ums_context_delete( void *handle );
@@ -299,7 +320,8 @@ ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void)
 ums_status ums_scheduler_attach( void *list, void *context );
 void ums_scheduler_detach( struct ums_context *context );
 void ums_scheduler_end( struct ums_context *context );
-ums_status ums_execute( void *handle );
+/* Does not return if it succeeds; else what failed makes of the status. */
+uint64_t ums_execute( void *handle, uint64_t (*failed)( ums_status status ) );
 _Noreturn void ums_scheduler_wait( struct ums_scheduler *s );
 
 /* ---- worker.c: a worker's life, called on its home thread but for bind, made and unbind ---- */
@@ -336,6 +358,11 @@ _Noreturn void ums_left_blocked( struct ums_scheduler *s, struct ums_context *w,
                                  uintptr_t payload );
 _Noreturn void ums_left_preempted( struct ums_scheduler *s, struct ums_context *w,
                                    uintptr_t unused );
+
+static inline int ums_context_slot( const void *handle )
+{
+    return ums_pool_slot( &ums_context_pool, handle, sizeof(struct ums_context) );
+}
 
 static inline int ums_worker_is_carried( struct ums_context *w )
 {

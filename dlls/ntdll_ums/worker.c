@@ -188,17 +188,23 @@ static void yield_at_home( struct ums_context *w, void *param )
     if (in_call) ums_worker_enter_kernel( w );
 }
 
-uint64_t ums_yield( void *param, uint64_t success, uint64_t (*failed)( ums_status status ) )
+static __attribute__((noinline)) uint64_t yield_slowly( void *param, uint64_t success,
+                                                        uint64_t (*failed)( ums_status status ) )
 {
     struct ums_context *w = ke_current();
 
     if (!w || w->kind != CONTEXT_WORKER) return failed( STATUS_INVALID_PARAMETER );
-    if (!ums_worker_is_carried( w ))
-    {
-        yield_at_home( w, param );
-        return success;
-    }
-    /* the switch is the last thing here: it returns to our caller */
+    yield_at_home( w, param );
+    return success;
+}
+
+/* The switch is the last thing in the plain way, and a jump: it returns to our caller. Who is
+   carried is a worker. */
+uint64_t ums_yield( void *param, uint64_t success, uint64_t (*failed)( ums_status status ) )
+{
+    struct ums_context *w = ke_current();
+
+    if (!w || !ums_worker_is_carried( w )) return yield_slowly( param, success, failed );
     w->success = success;
     return ke_leave_carrier( w, w->owner, ums_left_yield, (uintptr_t)param );
 }
