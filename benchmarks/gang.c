@@ -18,7 +18,8 @@
 #define YIELD_WORKERS 1000
 #define ITEM_WORKERS  100
 #define FIRST_ITEMS   20000             /* as many in the first batch; if one takes longer than */
-#define SLOW_ITEM_NS  1000              /* this, in all of them */
+#define SLOW_ITEM_NS  2000              /* this, in all of them */
+#define FIRST_TRIES   4
 
 struct item
 {
@@ -221,16 +222,23 @@ static double items_batch( struct arm *arm )
     return run_items( arm->state, arm->ops );
 }
 
-/* The engine handoff would take a quarter of an hour for all batches. */
+/* The engine handoff would take a quarter of an hour for all batches. The best of a few tries says
+   whether it is that, and not what others do on this machine. */
 static double first_items_batch( struct arm *arm )
 {
-    double value = run_items( arm->state, FIRST_ITEMS );
+    double value, best = 0;
+    unsigned int i;
 
     arm->batch = items_batch;
-    if (value <= SLOW_ITEM_NS) return value;
+    for (i = 0; i < FIRST_TRIES; i++)
+    {
+        if ((value = run_items( arm->state, FIRST_ITEMS )) < 0) return value;
+        if (!i || value < best) best = value;
+        if (best <= SLOW_ITEM_NS) return best;
+    }
     stats_note( "%u work items a batch, not %u, because they are slow", FIRST_ITEMS, arm->ops );
     arm->ops = FIRST_ITEMS;
-    return value;
+    return best;
 }
 
 BOOL gang_start_items( struct arm *arm )
