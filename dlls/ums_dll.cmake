@@ -24,7 +24,7 @@ function(ums_add_dll NAME)
     target_include_directories(${NAME} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     # no C runtime; -Wno-array-bounds: mingw reads the TEB at gs:0
     target_compile_options(${NAME} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffreestanding -fno-builtin
-        -fno-stack-protector -mno-stack-arg-probe -Wno-array-bounds>)
+        -fno-stack-protector -mno-stack-arg-probe -mcmodel=small -Wno-array-bounds>)
     target_link_options(${NAME} PRIVATE -nostdlib -nostartfiles -Wl,-e,DllMainCRTStartup
         -Wl,--disable-auto-import)
 endfunction()

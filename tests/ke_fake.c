@@ -207,17 +207,17 @@ ums_status fake_scheduler_enter( void *list, fake_proc proc, void *param )
     return ums_scheduler_enter( UMS_CONTEXT_VERSION, list, (void (*)(void))proc, param );
 }
 
-static uint64_t failed( ums_status status )
+static int32_t failed( ums_status status )
 {
-    return (uint32_t)status;
+    return status;
 }
 
 ums_status fake_yield( void *param )
 {
-    return (ums_status)ums_yield( param, STATUS_SUCCESS, failed );
+    return ums_yield( param, STATUS_SUCCESS, failed );
 }
 
 ums_status fake_execute( void *handle )
 {
-    return (ums_status)ums_execute( handle, failed );
+    return ums_execute( handle, failed );
 }

@@ -177,7 +177,7 @@ void ke_scheduler_upcall( struct ums_scheduler *s, uint32_t reason, uintptr_t pa
 _Atomic(struct ums_context *) fake_preempt_wanted;
 _Atomic int fake_carrier_is_gone;
 
-uint64_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
+int32_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
                            void (*left)( struct ums_scheduler *s, struct ums_context *w,
                                          uintptr_t arg ), uintptr_t arg )
 {
@@ -194,10 +194,10 @@ uint64_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
     *this_errand() = (struct errand){ .left = left, .s = s, .w = w, .arg = arg };
     switch_to( &part, s->base );
     if (ke_current() != w) abort();
-    return w->success;
+    return (int32_t)w->success;
 }
 
-uint64_t ke_carry( struct ums_scheduler *s, struct ums_context *w )
+int32_t ke_carry( struct ums_scheduler *s, struct ums_context *w )
 {
     if (!ums_carry || ke_current() != s->context) abort();
     fake_set_gs( w->teb );
@@ -280,7 +280,7 @@ static void make_parking_place( struct part *home )
     describe_stack( &home[1] );
 }
 
-uint64_t ke_leave_home( struct ums_context *w,
+int32_t ke_leave_home( struct ums_context *w,
                         void (*parked)( struct ums_context *w, void *arg ), void *arg )
 {
     struct part part, *home = w->home;
@@ -288,7 +288,7 @@ uint64_t ke_leave_home( struct ums_context *w,
     if (!ums_carry)
     {
         parked( w, arg );
-        return w->success;
+        return (int32_t)w->success;
     }
     if (!home->bottom) make_parking_place( home );
     memset( &part, 0, sizeof(part) );
@@ -298,7 +298,7 @@ uint64_t ke_leave_home( struct ums_context *w,
     *this_errand() = (struct errand){ .parked = parked, .w = w, .arg = (uintptr_t)arg };
     switch_to( &part, home );
     if (ke_current() != w) abort();
-    return w->success;
+    return (int32_t)w->success;
 }
 
 void *fake_home_fiber( struct ums_context *w )

@@ -79,21 +79,21 @@ BOOL WINAPI EnterUmsSchedulingMode( PUMS_SCHEDULER_STARTUP_INFO info )
     return ums_set_status( RtlEnterUmsSchedulingMode( info ) );
 }
 
-static uint64_t switch_failed( int32_t status )
+static int32_t switch_failed( int32_t status )
 {
     return ums_set_status( status );
 }
 
 BOOL WINAPI ExecuteUmsThread( PUMS_CONTEXT context )
 {
-    return (BOOL)ums_ntdll->execute( context, switch_failed );
+    return ums_ntdll->execute( context, switch_failed );
 }
 
 /* The last thing here is the call, which the compiler makes a jump: a carried worker's switch then
    returns to the program at once, and no return of ours is mispredicted. */
 BOOL WINAPI UmsThreadYield( PVOID param )
 {
-    return (BOOL)ums_ntdll->yield( param, TRUE, switch_failed );
+    return ums_ntdll->yield( param, TRUE, switch_failed );
 }
 
 PUMS_CONTEXT WINAPI GetCurrentUmsThread( void )

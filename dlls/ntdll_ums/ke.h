@@ -90,18 +90,18 @@ int ke_home_prepare( struct ums_context *w );
    meanwhile, they have gone on with it and this has returned there: w->success. arg may point into
    the worker's stack, and is good until the user part is handed over. Where the host does not
    carry, parked is called in place. */
-uint64_t ke_leave_home( struct ums_context *w,
+int32_t ke_leave_home( struct ums_context *w,
                         void (*parked)( struct ums_context *w, void *arg ), void *arg );
 
 /* On a carrier, whose scheduler is s: save the user part in w, become the scheduler thread again
    and call left( s, w, arg ) on s->base. Returns w->success when the user part is resumed. */
-uint64_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
+int32_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
                            void (*left)( struct ums_scheduler *s, struct ums_context *w,
                                          uintptr_t arg ), uintptr_t arg );
 
 /* On the scheduler thread s, whose frames are of no more use: go on as the worker. Does not return;
    it has a type only so that a call at the end of a function is a jump. */
-uint64_t ke_carry( struct ums_scheduler *s, struct ums_context *w );
+int32_t ke_carry( struct ums_scheduler *s, struct ums_context *w );
 
 enum ke_preempted
 {

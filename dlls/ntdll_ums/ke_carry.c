@@ -66,7 +66,7 @@ void ke_look_at_stack( struct ums_context *w )
     w->stay_home    = *(void *const *)(teb + TEB_FIBER_DATA) != NULL;
 }
 
-uint64_t ke_leave_home( struct ums_context *w,
+int32_t ke_leave_home( struct ums_context *w,
                         void (*parked)( struct ums_context *w, void *arg ), void *arg )
 {
     if (!ums_carry)
@@ -79,7 +79,7 @@ uint64_t ke_leave_home( struct ums_context *w,
         ke_clear_x87();                         /* none after a yield [seen] */
         parked( w, arg );
         w->inside = inside;
-        return w->success;
+        return (int32_t)w->success;
     }
     ke_look_at_stack( w );
     return ke_switch_home( w, parked, arg );

@@ -51,7 +51,7 @@ void ke_worker_context( struct ums_context *w, CONTEXT *context );
 
 /* switch_x86_64.S */
 void ke_switch_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param );
-uint64_t ke_switch_home( struct ums_context *w,
+int32_t ke_switch_home( struct ums_context *w,
                          void (*parked)( struct ums_context *w, void *arg ), void *arg );
 void ke_preempted( void );                      /* where a suspender puts the carrier */
 void ke_clear_x87( void );

@@ -122,21 +122,21 @@ NTSTATUS NTAPI RtlEnterUmsSchedulingMode( PVOID startup )
                                 (void (*)(void))info->SchedulerProc, info->SchedulerParam );
 }
 
-static uint64_t status_itself( ums_status status )
+static int32_t status_itself( ums_status status )
 {
-    return (uint64_t)status;
+    return status;
 }
 
 NTSTATUS NTAPI RtlExecuteUmsThread( PVOID context )
 {
-    return (NTSTATUS)ums_execute( context, status_itself );
+    return ums_execute( context, status_itself );
 }
 
 /* A call of nothing but a jump at its end, so that a carried worker's switch returns to our caller
    at once. */
 NTSTATUS NTAPI RtlUmsThreadYield( PVOID param )
 {
-    return (NTSTATUS)ums_yield( param, STATUS_SUCCESS, status_itself );
+    return ums_yield( param, STATUS_SUCCESS, status_itself );
 }
 
 NTSTATUS NTAPI NtUmsThreadYield( PVOID param )

@@ -140,7 +140,9 @@ static void change_list( struct ums_scheduler *s, struct ums_context *w )
 /* Loads take their time. Workers are often executed in the same order again: so bring near what a
    switch will need, the context of the one after the next, and stack and TEB of the next, whose
    context has come meanwhile. All of it only guesses: contexts stay readable for ever, and bringing
-   near what is not there does nothing. */
+   near what is not there does nothing. So it does not matter that these fields may be changed by
+   others as we look, of which TSan would complain. */
+__attribute__((no_sanitize( "thread" )))
 static inline void prefetch( struct ums_scheduler *s, struct ums_context *w )
 {
     struct ums_context *before = s->current, *next, *next_but_one;
@@ -158,7 +160,7 @@ static inline void prefetch( struct ums_scheduler *s, struct ums_context *w )
 
 /* The worker is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks the
    owner against s->current. word: as it was. */
-static __attribute__((noinline)) uint64_t execute_taken( struct ums_scheduler *s,
+static __attribute__((noinline)) int32_t execute_taken( struct ums_scheduler *s,
                                                          struct ums_context *w, uint64_t word )
 {
     w->owner = s;
@@ -170,8 +172,8 @@ static __attribute__((noinline)) uint64_t execute_taken( struct ums_scheduler *s
     return ke_carry( s, w );
 }
 
-static __attribute__((noinline)) uint64_t execute_slowly( void *handle,
-                                                          uint64_t (*failed)( ums_status status ) )
+static __attribute__((noinline)) int32_t execute_slowly( void *handle,
+                                                          int32_t (*failed)( ums_status status ) )
 {
     struct ums_context *self = ke_current(), *w = handle;
     uint64_t word;
@@ -195,7 +197,7 @@ static __attribute__((noinline)) uint64_t execute_slowly( void *handle,
 }
 
 /* The plain way saves no register: everything that is not plain is a jump to somewhere else. */
-uint64_t ums_execute( void *handle, uint64_t (*failed)( ums_status status ) )
+int32_t ums_execute( void *handle, int32_t (*failed)( ums_status status ) )
 {
     struct ums_context *self = ke_current(), *w = handle;
     struct ums_scheduler *s;

@@ -12,6 +12,7 @@
  *      rsp+ 0x00  xmm6 .. xmm15
  *           0xa0  mxcsr
  *           0xa4  x87 control word
+ *           0xa6  x87 status word, for who leaves a carrier
  *           0xa8  r15 r14 r13 r12 rdi rsi rbx rbp
  *           0xe8  return address; rsp was 8 modulo 16 at entry
  *
@@ -53,6 +54,9 @@ ums_xsave_mask:                                 /* what xsave saves; 0: fxsave *
         .quad   0
 ums_gs_by_syscall:
         .long   0
+        .bss
+no_user_part:                                   /* without x87 exceptions */
+        .space  0xf0
 
         .text
 
@@ -243,15 +247,17 @@ ums_gs_by_syscall:
    scheduler thread, call left( s, w, arg ). Returns when the user part is resumed. */
         GLOBAL  ke_leave_carrier
         SAVE_USER_PART
-        CLEAR_X87_EXCEPTIONS
+        fnstsw  0xa6(%rsp)                      /* looked at beside the GS write */
+        movq    %rsp,%r12                       /* what was in these is saved */
         movq    %rsp,CONTEXT_SP(%rcx)
-        movq    %rcx,%rbx                       /* what was in these is saved */
+        movq    %rcx,%rbx
         movq    %rdx,%rbp
         jmp     become_scheduler
         .seh_endproc
 
-/* rbx: w, rbp: s, r8: what to call, r9: its argument. Put the scheduler's own stack back into its
-   TEB, load its stack base and TEB.
+/* rbx: w, rbp: s, r12: its user part, r8: what to call, r9: its argument. Put the scheduler's own
+   stack back into its TEB, load its stack base and TEB. No x87 exception may be left to it; a worker
+   that yields finds none when it comes back [seen].
 
    The worker's stack may have grown while it was carried: Wine has noted that in the TEB of the
    thread on which it grew, the scheduler's. */
@@ -277,6 +283,9 @@ become_scheduler:
         movq    %r9,%r8
         movq    %rbx,%rdx
         movq    %rbp,%rcx
+        testb   $0xbf,0xa6(%r12)
+        jz      .Lleft
+        fnclex
         jmp     .Lleft
 
 3:      movq    %rax,CONTEXT_STACK_LIMIT(%rbx)
@@ -371,6 +380,7 @@ return_by_jump:
         jmp     2f
 1:      fxsave64 (%rdi)
 2:      fninit                                  /* its x87 stack may be in use */
+        leaq    no_user_part(%rip),%r12
         leaq    ums_left_preempted(%rip),%r8
         xorl    %r9d,%r9d
         jmp     become_scheduler

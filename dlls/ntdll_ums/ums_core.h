@@ -321,7 +321,7 @@ ums_status ums_scheduler_attach( void *list, void *context );
 void ums_scheduler_detach( struct ums_context *context );
 void ums_scheduler_end( struct ums_context *context );
 /* Does not return if it succeeds; else what failed makes of the status. */
-uint64_t ums_execute( void *handle, uint64_t (*failed)( ums_status status ) );
+int32_t ums_execute( void *handle, int32_t (*failed)( ums_status status ) );
 _Noreturn void ums_scheduler_wait( struct ums_scheduler *s );
 
 /* ---- worker.c: a worker's life, called on its home thread but for bind, made and unbind ---- */
@@ -347,7 +347,7 @@ int  ums_worker_block( struct ums_context *w, uintptr_t payload );
 int  ums_worker_enter_kernel( struct ums_context *w );
 void ums_worker_back( struct ums_context *w );
 /* Returns success, or what failed makes of the status. */
-uint64_t ums_yield( void *param, uint64_t success, uint64_t (*failed)( ums_status status ) );
+int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status status ) );
 
 /* ---- carry.c: a worker leaves its carrier; on the stack of its scheduler ---- */
 

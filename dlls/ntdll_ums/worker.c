@@ -188,8 +188,8 @@ static void yield_at_home( struct ums_context *w, void *param )
     if (in_call) ums_worker_enter_kernel( w );
 }
 
-static __attribute__((noinline)) uint64_t yield_slowly( void *param, uint64_t success,
-                                                        uint64_t (*failed)( ums_status status ) )
+static __attribute__((noinline)) int32_t yield_slowly( void *param, int32_t success,
+                                                        int32_t (*failed)( ums_status status ) )
 {
     struct ums_context *w = ke_current();
 
@@ -200,7 +200,7 @@ static __attribute__((noinline)) uint64_t yield_slowly( void *param, uint64_t su
 
 /* The switch is the last thing in the plain way, and a jump: it returns to our caller. Who is
    carried is a worker. */
-uint64_t ums_yield( void *param, uint64_t success, uint64_t (*failed)( ums_status status ) )
+int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status status ) )
 {
     struct ums_context *w = ke_current();
 

@@ -32,9 +32,9 @@ struct ums_private
     void (*set_child_hook)( void (*hook)( HANDLE process ) );
     /* UmsThreadYield: success when the worker is executed again, else what failed makes of the
        status. */
-    uint64_t (*yield)( void *param, uint64_t success, uint64_t (*failed)( int32_t status ) );
+    int32_t (*yield)( void *param, int32_t success, int32_t (*failed)( int32_t status ) );
     /* ExecuteUmsThread: does not return, or returns what failed makes of the status. */
-    uint64_t (*execute)( void *context, uint64_t (*failed)( int32_t status ) );
+    int32_t (*execute)( void *context, int32_t (*failed)( int32_t status ) );
     /* "engine=handoff hook=dispatcher host=wine-8.0" */
     const char *(*describe)( void );
 };
