@@ -235,6 +235,7 @@ X( scenario_locks, scenario_lock_loader_blocked, 30 )
 X( scenario_locks, scenario_lock_loader_suspended, 30 )
 
 X( scenario_nonblocking, scenario_nonblocking_calls, 30 )
+X( scenario_nonblocking, scenario_nonblocking_identity, 30 )
 X( scenario_nonblocking, scenario_flush_write_buffers, 30 )
 
 X( scenario_preempt, scenario_preempt_registers, 60 )
