@@ -229,10 +229,13 @@ X( scenario_list, scenario_list_event, 30 )
 
 X( scenario_locks, scenario_lock_heap_yielded, 30 )
 X( scenario_locks, scenario_lock_heap_blocked, 30 )
+X( scenario_locks, scenario_lock_heap_suspended, 30 )
 X( scenario_locks, scenario_lock_loader_yielded, 30 )
 X( scenario_locks, scenario_lock_loader_blocked, 30 )
+X( scenario_locks, scenario_lock_loader_suspended, 30 )
 
 X( scenario_nonblocking, scenario_nonblocking_calls, 30 )
+X( scenario_nonblocking, scenario_nonblocking_identity, 30 )
 X( scenario_nonblocking, scenario_flush_write_buffers, 30 )
 
 X( scenario_preempt, scenario_preempt_registers, 60 )
@@ -255,6 +258,13 @@ X( scenario_suspend, scenario_suspend_blocked, 30 )
 X( scenario_suspend, scenario_suspend_running, 30 )
 X( scenario_suspend, scenario_suspend_storm, 30 )
 X( scenario_suspend, scenario_suspend_context, 30 )
+
+X( scenario_threads, scenario_thread_suspend_self, 60 )
+X( scenario_threads, scenario_thread_terminate_self, 30 )
+X( scenario_threads, scenario_thread_context_self, 30 )
+X( scenario_threads, scenario_thread_terminate_running, 60 )
+X( scenario_threads, scenario_thread_terminate_calling, 60 )
+X( scenario_threads, scenario_thread_terminate_blocked, 60 )
 
 X( scenario_upcall, scenario_upcall_startup, 30 )
 X( scenario_upcall, scenario_upcall_arguments, 30 )

@@ -84,7 +84,7 @@ START_TEST( scenario_client_execute_errors )
     kit_add_worker( first->list, empty_body, NULL );
     kit_start();
     ok( kit_wait_value( &busy, 1 ), "the first worker does not run\n" );
-    if (!kit.workers[1].ended)
+    if (!kit.workers[1].parked)         /* it has not got through its end: nobody sweeps now */
     {
         busy_stop = 1;
         ok( kit_wait_value( &kit.workers[1].parked, 1 ), "the second worker does not end\n" );
@@ -93,11 +93,7 @@ START_TEST( scenario_client_execute_errors )
         ok( kit_wait_value( &busy, 1 ), "the third worker does not run\n" );
         try_context[TRY_ELSEWHERE] = kit.workers[2].context;
     }
-    else
-    {
-        ok( kit_wait_value( &kit.workers[1].parked, 1 ), "the second worker does not end\n" );
-        try_context[TRY_ELSEWHERE] = kit.workers[0].context;
-    }
+    else try_context[TRY_ELSEWHERE] = kit.workers[0].context;
     ok( pCreateUmsThreadContext( &try_context[TRY_UNBORN] ), "no context\n" );
     second = kit_add_sched( NULL );
     second->on_upcall = try_upcall;

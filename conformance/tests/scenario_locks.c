@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Row: B29. Execute, yield, Dequeue with time-out 0, query, set, current-thread look-up and the
- * delivery of upcalls must not need the heap lock or the loader lock: one worker holds it, yielded
- * or blocked, while another and the scheduler go through all of them many times.
+ * delivery of upcalls must not need the heap lock or the loader lock: one worker holds it, yielded,
+ * blocked or suspended, while another and the scheduler go through all of them many times.
  */
 #include "scenario_kit.h"
 
@@ -15,16 +15,18 @@
 static NTSTATUS (WINAPI *pLdrLockLoaderLock)( ULONG, ULONG *, ULONG_PTR * );
 static NTSTATUS (WINAPI *pLdrUnlockLoaderLock)( ULONG, ULONG_PTR );
 
+enum away { YIELDED, BLOCKED, SUSPENDED };       /* how the holder was switched out */
+
 struct lock
 {
     void (*acquire)( void );
     void (*release)( void );
-    BOOL blocked;                       /* the holder waits in the kernel; else it is yielded */
+    enum away away;
 };
 
 static const struct lock *lock;
 static HANDLE lock_event, pair[2];
-static volatile LONG holding, rounds, released, bad_calls;
+static volatile LONG holding, rounds, released, bad_calls, resumed;
 static struct kit_worker *holder;
 static ULONG_PTR loader_cookie;
 
@@ -52,8 +54,9 @@ static DWORD holder_body( struct kit_worker *worker )
 {
     lock->acquire();
     holding = 1;
-    if (lock->blocked) WaitForSingleObject( lock_event, KIT_LIMIT );
-    else kit_park( worker );
+    if (lock->away == BLOCKED) WaitForSingleObject( lock_event, KIT_LIMIT );
+    else if (lock->away == YIELDED) kit_park( worker );
+    else while (!resumed) YieldProcessor();
     lock->release();
     released = 1;
     return 0;
@@ -92,7 +95,7 @@ static DWORD prober_body( struct kit_worker *worker )
     if (InterlockedAdd( &rounds, ROUNDS ) == 2 * ROUNDS)
     {
         SetEvent( lock_event );
-        if (!lock->blocked) kit_ready( holder, &kit.scheds[0] );
+        if (lock->away == YIELDED) kit_ready( holder, &kit.scheds[0] );
     }
     return 0;
 }
@@ -104,11 +107,23 @@ static BOOL prober_upcall( struct kit_sched *sched, LONG reason, ULONG_PTR paylo
     return FALSE;
 }
 
+/* Nothing is printed here, which takes the heap lock. */
+static BOOL suspend_holder( void )
+{
+    BOOL ret = kit_wait_value( &holding, 1 );
+
+    if (SuspendThread( holder->thread ) == ~0u) ret = FALSE;
+    WaitForSingleObject( lock_event, KIT_LIMIT );
+    resumed = 1;
+    return ResumeThread( holder->thread ) == 1 && ret;
+}
+
 /* The probers are through their thread start before the lock is taken; they end, which takes the
    loader lock, after it was released: rounds says that they did all they had to before. */
 static void run_lock( const struct lock *which )
 {
     struct kit_sched *sched, *other;
+    BOOL suspended = TRUE;
     int i;
 
     lock = which;
@@ -123,7 +138,9 @@ static void run_lock( const struct lock *which )
     for (i = 0; i < 2; i++)
         while (!kit.workers[i].yields && !sched->timeouts) Sleep( 1 );
     holder = kit_add_worker( sched->list, holder_body, NULL );
+    if (holder && lock->away == SUSPENDED) suspended = suspend_holder();
     kit_finish();
+    ok( suspended, "B29: the holder was not suspended or not resumed\n" );
     ok( released, "B29: the lock was not released\n" );
     ok( rounds == 2 * ROUNDS, "B29: %ld rounds of %d under the lock\n", rounds, 2 * ROUNDS );
     ok( !bad_calls, "B29: %ld calls failed\n", bad_calls );
@@ -144,28 +161,42 @@ static BOOL find_loader_lock( void )
 
 START_TEST( scenario_lock_heap_yielded )
 {
-    static const struct lock this_lock = { heap_acquire, heap_release, FALSE };
+    static const struct lock this_lock = { heap_acquire, heap_release, YIELDED };
 
     run_lock( &this_lock );
 }
 
 START_TEST( scenario_lock_heap_blocked )
 {
-    static const struct lock this_lock = { heap_acquire, heap_release, TRUE };
+    static const struct lock this_lock = { heap_acquire, heap_release, BLOCKED };
+
+    run_lock( &this_lock );
+}
+
+START_TEST( scenario_lock_heap_suspended )
+{
+    static const struct lock this_lock = { heap_acquire, heap_release, SUSPENDED };
 
     run_lock( &this_lock );
 }
 
 START_TEST( scenario_lock_loader_yielded )
 {
-    static const struct lock this_lock = { loader_acquire, loader_release, FALSE };
+    static const struct lock this_lock = { loader_acquire, loader_release, YIELDED };
 
     if (find_loader_lock()) run_lock( &this_lock );
 }
 
 START_TEST( scenario_lock_loader_blocked )
 {
-    static const struct lock this_lock = { loader_acquire, loader_release, TRUE };
+    static const struct lock this_lock = { loader_acquire, loader_release, BLOCKED };
+
+    if (find_loader_lock()) run_lock( &this_lock );
+}
+
+START_TEST( scenario_lock_loader_suspended )
+{
+    static const struct lock this_lock = { loader_acquire, loader_release, SUSPENDED };
 
     if (find_loader_lock()) run_lock( &this_lock );
 }

@@ -4,7 +4,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows: B12, B26. One scheduler; while a worker does many calls that are satisfied at once, another
+ * Rows: 2.2, B12, B23, B26, B27. One scheduler; while a worker does many calls that are satisfied at once, another
  * worker is ready. Nothing of the first one's may let the scheduler run the second: no Blocked
  * upcall, no turn.
  */
@@ -208,12 +208,8 @@ static DWORD other_body( struct kit_worker *worker )
     return 0;
 }
 
-START_TEST( scenario_nonblocking_calls )
+static void setup( void )
 {
-    struct kit_sched *sched;
-    LONG i;
-
-    if (!kit_open()) return;
     set = CreateEventW( NULL, TRUE, TRUE, NULL );
     unset = CreateEventW( NULL, TRUE, FALSE, NULL );
     semaphore = CreateSemaphoreW( NULL, 0, 10, NULL );
@@ -221,6 +217,15 @@ START_TEST( scenario_nonblocking_calls )
     port = CreateIoCompletionPort( INVALID_HANDLE_VALUE, NULL, 0, 1 );
     slot = TlsAlloc();
     InitializeCriticalSection( &section );
+}
+
+START_TEST( scenario_nonblocking_calls )
+{
+    struct kit_sched *sched;
+    LONG i;
+
+    if (!kit_open()) return;
+    setup();
     sched = kit_add_sched( NULL );
     kit_add_worker( sched->list, caller_body, NULL );
     other = kit_add_worker( sched->list, other_body, NULL );
@@ -285,5 +290,104 @@ START_TEST( scenario_flush_write_buffers )
     kit_start();
     kit_finish();
     ok( flushes >= 80, "B26: %ld flushes of at least 80\n", flushes );
+    kit_check();
+}
+
+/* --- whose calls they are --- */
+
+static struct
+{
+    LONG rounds, id, teb, tls, error, result, owner, scheduler;
+} own;
+static void own_look( struct kit_worker *worker, const void *teb, DWORD error )
+{
+    if (GetLastError() != error) own.error++;
+    if (GetCurrentThreadId() != worker->id) own.id++;
+    if (kit_teb() != teb) own.teb++;
+    if (TlsGetValue( slot ) != worker) own.tls++;
+}
+
+/* Good calls leave the last error alone, bad ones set it: the worker's. */
+static void own_calls( struct kit_worker *worker, const void *teb )
+{
+    HANDLE event;
+    void *mem;
+
+    SetLastError( 77 );
+    if (!SetEvent( unset ) || !ResetEvent( unset )) own.result++;
+    own_look( worker, teb, 77 );
+    if (SetEvent( (HANDLE)(ULONG_PTR)0xdead0 )) own.result++;
+    own_look( worker, teb, ERROR_INVALID_HANDLE );
+    SetLastError( 78 );
+    if (!(event = CreateEventW( NULL, FALSE, TRUE, NULL ))) own.result++;
+    SetLastError( 78 );
+    if (WaitForSingleObject( event, 0 ) || !CloseHandle( event )) own.result++;
+    own_look( worker, teb, 78 );
+    SetLastError( 79 );
+    if (ReleaseSemaphore( semaphore, 0x7fffffff, NULL )) own.result++;
+    own_look( worker, teb, ERROR_TOO_MANY_POSTS );
+    SetLastError( 80 );
+    mem = VirtualAlloc( NULL, 0x1000, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
+    if (!mem || !VirtualFree( mem, 0, MEM_RELEASE )) own.result++;
+    own_look( worker, teb, 80 );
+    if (VirtualAlloc( (void *)(ULONG_PTR)0x1000, 0, MEM_COMMIT, PAGE_READWRITE )) own.result++;
+    own_look( worker, teb, ERROR_INVALID_PARAMETER );
+}
+
+/* A mutex that is taken before the calls is the worker's behind them, and nobody's when it is not
+   taken. */
+static DWORD own_body( struct kit_worker *worker )
+{
+    const void *teb = kit_teb();
+    int i;
+
+    for (i = 0; i < ROUNDS; i++)
+    {
+        TlsSetValue( slot, worker );
+        if (i % 2) kit_yield( worker, NULL );
+        if (i % 3 == 0 && WaitForSingleObject( mutex, KIT_LIMIT )) own.owner++;
+        own_calls( worker, teb );
+        if (i % 3 == 0)
+        {
+            if (WaitForSingleObject( mutex, 0 ) || !ReleaseMutex( mutex )) own.owner++;
+            if (i % 5) kit_migrate( worker, &kit.scheds[i & 1] );
+            own_calls( worker, teb );
+            if (!ReleaseMutex( mutex )) own.owner++;
+        }
+        SetLastError( 81 );
+        if (ReleaseMutex( mutex ) || GetLastError() != ERROR_NOT_OWNER) own.owner++;
+        own.rounds++;
+    }
+    return 0;
+}
+
+/* A scheduler has a last error and a TLS value of its own, which its workers' calls leave alone. */
+static BOOL own_upcall( struct kit_sched *sched, LONG reason, ULONG_PTR payload, PVOID param )
+{
+    (void)payload; (void)param;
+    if (reason != UmsSchedulerStartup && TlsGetValue( slot ) != sched) own.scheduler++;
+    TlsSetValue( slot, sched );
+    return FALSE;
+}
+
+/* Whoever lends the worker its processor: the calls are the worker's. */
+START_TEST( scenario_nonblocking_identity )
+{
+    int i;
+
+    if (!kit_open()) return;
+    setup();
+    for (i = 0; i < 2; i++) kit_add_sched( NULL )->on_upcall = own_upcall;
+    kit_add_worker( kit.scheds[0].list, own_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( own.rounds == ROUNDS, "%ld rounds of %d\n", own.rounds, ROUNDS );
+    ok( !own.id, "B23: another thread id %ld times\n", own.id );
+    ok( !own.teb, "B27: another TEB %ld times\n", own.teb );
+    ok( !own.tls, "B23: another TLS %ld times\n", own.tls );
+    ok( !own.error, "2.2: another last error %ld times\n", own.error );
+    ok( !own.result, "%ld calls gave a wrong result\n", own.result );
+    ok( !own.owner, "2.2: a mutex was somebody else's %ld times\n", own.owner );
+    ok( !own.scheduler, "2.2: a scheduler's TLS changed %ld times\n", own.scheduler );
     kit_check();
 }
