@@ -208,15 +208,20 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     uint32_t tid = scheduler_tid( s );          /* 0: it has just been executed */
     HANDLE thread = tid ? OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT |
                                       THREAD_SET_CONTEXT | SYNCHRONIZE, FALSE, tid ) : NULL;
+    uint32_t others = s ? atomic_fetch_add( &s->preempters, 1 ) : 0, more;
     ULONG count;
 
     if (thread && !ums_suspend_native( thread, &count ))
     {
+        /* those of us who were there before, or came since, have suspended it too */
+        if ((more = atomic_load( &s->preempters ) - 1) > others) others = more;
         if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
-        else if (count && ums_worker_is_carried( w ) && w->owner == s) done = KE_CARRIER_STOPPED;
+        else if (count > others && ums_worker_is_carried( w ) && w->owner == s)
+            done = KE_CARRIER_STOPPED;
         ums_resume_native( thread );
     }
     else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;
+    if (s) atomic_fetch_sub( &s->preempters, 1 );
     if (thread) CloseHandle( thread );
     if (done == KE_TRY_AGAIN) SwitchToThread();
     return done;

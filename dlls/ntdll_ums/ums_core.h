@@ -131,6 +131,9 @@ struct ums_scheduler
     struct ums_list *list;                      /* referenced while in scheduling mode */
     struct ums_context *context;                /* the scheduler thread's own */
 
+    _Atomic uint32_t preempters;                /* who have suspended its thread to look for a
+                                                   worker; goes on from one use of the slot to the
+                                                   next */
     struct ums_upcall upcall;                   /* written by the poster before posted, or by the
                                                    scheduler itself */
     _Atomic uint32_t posted;                    /* upcall is complete (release / acquire) */
