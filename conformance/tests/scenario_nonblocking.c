@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows: 2.2, B12, B23, B26, B27. One scheduler; while a worker does many calls that are satisfied at
- * once, another worker is ready. Nothing of the first one's may let the scheduler run the second: no
- * Blocked upcall, no turn. And whatever is answered at once is answered for the worker.
+ * Rows: 2.2, B12, B23, B26, B27. One scheduler; while a worker does many calls that are satisfied
+ * at once, another worker is ready. Nothing of the first one's may let the scheduler run the
+ * second: no Blocked upcall, no turn. And whatever is answered at once is answered for the worker.
  */
 #include "scenario_kit.h"
 
