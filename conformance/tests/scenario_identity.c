@@ -520,7 +520,10 @@ static DWORD limits_body( struct kit_worker *worker )
     int i, k;
 
     for (i = 0; i < LIMIT_ROUNDS; i++)
-        if (!(made[i] = CreateFiberEx( 0x1000, 0x100000, 0, limits_fiber, worker ))) fibers.failed++;
+    {
+        made[i] = CreateFiberEx( 0x1000, 0x100000, 0, limits_fiber, worker );
+        if (!made[i]) fibers.failed++;
+    }
     lazy_stack( 0x4000 );
     for (i = 0; i < LIMIT_ROUNDS && made[i]; i++)
     {

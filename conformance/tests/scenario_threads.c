@@ -124,7 +124,8 @@ START_TEST( scenario_thread_terminate_self )
     if (!start( terminate_self_body )) return;
     ok( !WaitForSingleObject( target->thread, KIT_LIMIT ), "B18: it did not end in %d ms\n",
         KIT_LIMIT );
-    ok( GetExitCodeThread( target->thread, &code ) && code == 0x456, "B18: exit code %#lx\n", code );
+    ok( GetExitCodeThread( target->thread, &code ) && code == 0x456, "B18: exit code %#lx\n",
+        code );
     ok( kit_wait_value( &target->terminated, 1 ), "B18: it was not delivered terminated\n" );
     ok( moves_on( &turns ), "the other worker does not run on\n" );
     finish();
@@ -199,7 +200,8 @@ static void terminate_target( void )
     count = spins;
     ok( moves_on( &turns ), "B18: the other worker did not get its turn in %d ms\n", KIT_LIMIT );
     ok( spins == count, "5: a terminated worker ran\n" );
-    ok( GetExitCodeThread( target->thread, &code ) && code == 0x123, "B18: exit code %#lx\n", code );
+    ok( GetExitCodeThread( target->thread, &code ) && code == 0x123, "B18: exit code %#lx\n",
+        code );
     ok( kit_wait_value( &target->terminated, 1 ), "B18: it was not delivered terminated\n" );
     finish();
     ok( !self_wrong, "a terminated worker went on\n" );
