@@ -240,18 +240,18 @@ static void spin( void *param )
 static void *suspend_it( void *resume_at_once )
 {
     while (atomic_load( &stage ) != 1) sched_yield();
-    ums_context_suspended( context, 1 );
+    ums_context_suspended( context );
     ums_worker_stopped( context );
     if (resume_at_once)
     {
-        ums_context_suspended( context, 0 );
+        ums_context_resumed( context );
         assert_int_equal( ums_worker_continued( context ), 0 );
     }
     else while (atomic_load( &stage ) != 2) sched_yield();
     if (!resume_at_once)
     {
         assert_int_equal( state_of( context ), WORKER_BLOCKED );
-        ums_context_suspended( context, 0 );
+        ums_context_resumed( context );
         assert_int_equal( ums_worker_continued( context ), 0 );
     }
     return NULL;
@@ -372,7 +372,7 @@ static void suspending_an_orphan_ends( void **state )
 {
     (void)state;
     make_orphan();
-    ums_context_suspended( context, 1 );
+    ums_context_suspended( context );
     ums_worker_stopped( context );
     assert_int_equal( state_of( context ), WORKER_CARRIED );
     ums_worker_killed( context );

@@ -153,18 +153,69 @@ static void suspension_is_counted( void **state )
     struct ums_context *context = create();
 
     (void)state;
-    ums_context_suspended( context, 0 );        /* never suspended: nothing to undo */
+    ums_context_resumed( context );             /* never suspended: nothing to undo */
     assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
-    ums_context_suspended( context, 1 );
-    ums_context_suspended( context, 1 );
+    ums_context_suspended( context );
+    ums_context_suspended( context );
     assert_int_equal( flag( context, IS_SUSPENDED ), 1 );
-    ums_context_suspended( context, 0 );
+    ums_context_resumed( context );
     assert_int_equal( flag( context, IS_SUSPENDED ), 1 );
     assert_true( atomic_load( &context->word ) & WORD_SUSPENDED );
-    ums_context_suspended( context, 0 );
+    ums_context_resumed( context );
     assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
     assert_false( atomic_load( &context->word ) & WORD_SUSPENDED );
     ums_context_delete( context );
+}
+
+static void a_resume_waits_for_a_suspension( void **state )
+{
+    struct ums_context *context = create();
+
+    (void)state;
+    assert_int_equal( ums_context_suspending( context ), 0 );
+    assert_int_equal( flag( context, IS_SUSPENDED ), 1 );
+    assert_int_equal( ums_context_resumed( context ), SUSPEND_WAIT );
+    assert_int_equal( ums_context_suspending( context ), 1 );
+    ums_context_suspend_made( context, 1 );
+    assert_int_equal( ums_context_resumed( context ), SUSPEND_WAIT );
+    ums_context_suspend_made( context, 0 );
+    assert_int_equal( ums_context_resumed( context ), 1 );
+    assert_int_equal( ums_context_resumed( context ), 0 );
+    assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
+    ums_context_delete( context );
+}
+
+/* The count does not run into what lies above it in the word. */
+static void suspensions_have_a_limit( void **state )
+{
+    struct ums_context *context = create();
+    uint64_t word = atomic_load( &context->word );
+    uint32_t i;
+
+    (void)state;
+    for (i = 0; i < SUSPEND_MAX; i++) assert_int_equal( ums_context_suspended( context ), i );
+    assert_int_equal( ums_context_suspended( context ), SUSPEND_MAX );
+    assert_int_equal( ums_context_suspending( context ), SUSPEND_MAX );
+    for (i = SUSPEND_MAX; i > 0; i--) assert_int_equal( ums_context_resumed( context ), i );
+    for (i = 0; i < 15; i++) assert_int_equal( ums_context_suspending( context ), i );
+    assert_int_equal( ums_context_suspending( context ), SUSPEND_WAIT );
+    for (i = 0; i < 15; i++) ums_context_suspend_made( context, 0 );
+    assert_true( atomic_load( &context->word ) == word );
+    ums_context_delete( context );
+}
+
+static void only_a_live_context_is_held( void **state )
+{
+    struct ums_context *context = create();
+
+    (void)state;
+    atomic_store( &context->tid, 7 );
+    assert_true( ums_context_hold( context, 7 ) );
+    assert_false( ums_context_hold( context, 8 ) );
+    ums_context_delete( context );
+    assert_int_equal( atomic_load( &context->refs ), 1 );
+    ums_context_unref( context );
+    assert_false( ums_context_hold( context, 7 ) );
 }
 
 /* ---- who sees that a worker is not suspended can execute it ---- */
@@ -180,7 +231,7 @@ static void *poller( void *arg )
     for (round = 1; round <= 20000; round++)
     {
         while (atomic_load( &round_asked ) != round) ;
-        while (atomic_load( &toggled->flags ) & CONTEXT_SUSPENDED) ;
+        while (flag( toggled, IS_SUSPENDED )) ;
         if (atomic_load( &toggled->word ) & WORD_SUSPENDED) atomic_fetch_add( &refusals, 1 );
         atomic_store( &round_done, round );
     }
@@ -197,9 +248,9 @@ static void a_worker_seen_resumed_can_be_executed( void **state )
     pthread_create( &thread, NULL, poller, NULL );
     for (round = 1; round <= 20000; round++)
     {
-        ums_context_suspended( toggled, 1 );
+        ums_context_suspended( toggled );
         atomic_store( &round_asked, round );
-        ums_context_suspended( toggled, 0 );
+        ums_context_resumed( toggled );
         while (atomic_load( &round_done ) != round) sched_yield();
     }
     pthread_join( thread, NULL );
@@ -282,6 +333,9 @@ int main( void )
         cmocka_unit_test( the_sequence_number_survives_reuse ),
         cmocka_unit_test( the_home_thread_keeps_the_slot ),
         cmocka_unit_test( suspension_is_counted ),
+        cmocka_unit_test( a_resume_waits_for_a_suspension ),
+        cmocka_unit_test( suspensions_have_a_limit ),
+        cmocka_unit_test( only_a_live_context_is_held ),
         cmocka_unit_test( a_worker_seen_resumed_can_be_executed ),
         cmocka_unit_test( short_memory_is_an_error ),
         cmocka_unit_test( no_slot_is_given_out_twice ),

@@ -345,9 +345,9 @@ static void execute_errors( uint32_t reason, uintptr_t payload, void *param )
         while (state_of( context ) != WORKER_QUEUED) sched_yield();
         errors[8] = fake_execute( context );     /* on the list */
         ums_list_take( list );
-        ums_context_suspended( context, 1 );
+        ums_context_suspended( context );
         errors[9] = fake_execute( context );
-        ums_context_suspended( context, 0 );
+        ums_context_resumed( context );
         fake_execute( context );
     }
     (void)payload;
@@ -520,9 +520,9 @@ static void stop_and_continue( uint32_t reason, uintptr_t payload, void *param )
     if (reason == STARTUP) fake_execute( take_one( list ) );
     if (reason == BLOCKED && upcall_count == 2)
     {
-        ums_context_suspended( context, 1 );
+        ums_context_suspended( context );
         errors[12] = fake_execute( context );    /* suspended */
-        ums_context_suspended( context, 0 );
+        ums_context_resumed( context );
         assert_null( ums_list_take( list ) );
         seen_state = state_of( context );
         assert_int_equal( ums_worker_continued( context ), 1 );

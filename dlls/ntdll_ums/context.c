@@ -66,7 +66,7 @@ ums_status ums_context_create( struct ums_context **context )
     c->list = NULL;
     c->inside = 0;
     atomic_store( &c->busy, 0 );
-    atomic_store( &c->suspend_count, 0 );
+    atomic_store( &c->self_suspending, 0 );
     atomic_store( &c->tid, 0 );
     atomic_store( &c->flags, CONTEXT_TERMINATED );
     atomic_store( &c->word, seq | WORKER_NONE );
@@ -130,6 +130,12 @@ static void copy( void *to, const void *from, size_t size )
     while (size--) *d++ = *s++;
 }
 
+/* A dead one may have been suspended once. */
+static int is_suspended( uint64_t word )
+{
+    return word_suspended( word ) && word_state( word ) != WORKER_DEAD;
+}
+
 ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length,
                               uint32_t *ret )
 {
@@ -153,7 +159,7 @@ ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, u
     case INFO_IS_SUSPENDED:
     case INFO_IS_TERMINATED:
         if (length != sizeof(flag)) return STATUS_INFO_LENGTH_MISMATCH;
-        flag = info_class == INFO_IS_SUSPENDED ? !!(flags & CONTEXT_SUSPENDED)
+        flag = info_class == INFO_IS_SUSPENDED ? is_suspended( atomic_load( &context->word ) )
                                                : !!(flags & CONTEXT_TERMINATED);
         copy( buffer, &flag, sizeof(flag) );
         break;
@@ -177,28 +183,55 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
     return STATUS_SUCCESS;
 }
 
-/* Called before a thread is suspended and before it is resumed: while the bit is set nobody can
-   execute the worker. An Execute in the moment between this and the resume waits for the resume;
-   one that comes after it never fails. The flag that Query shows is set before and cleared after
-   the bit: who sees that a worker is not suspended can execute it. A resume that falls together
-   with another thread's suspend can leave the bit clear: an Execute then waits for the next resume.
-   That race is issue 4's. */
-uint32_t ums_context_suspended( struct ums_context *context, int suspended )
+static uint32_t add_suspension( struct ums_context *context, uint64_t more )
 {
-    uint32_t count;
+    uint64_t word = atomic_load( &context->word );
 
-    if (suspended)
+    do if (word_suspended( word ) == SUSPEND_MAX) return SUSPEND_MAX;
+    while (!atomic_compare_exchange_weak( &context->word, &word, word + more ));
+    return word_suspended( word );
+}
+
+uint32_t ums_context_suspended( struct ums_context *context )
+{
+    return add_suspension( context, SUSPENDED_ONE );
+}
+
+uint32_t ums_context_suspending( struct ums_context *context )
+{
+    if ((atomic_load( &context->word ) & WORD_SUSPENDING) == WORD_SUSPENDING) return SUSPEND_WAIT;
+    return add_suspension( context, SUSPENDED_ONE + SUSPENDING_ONE );
+}
+
+/* The context may have another thread by now, which counts from 0. */
+void ums_context_suspend_made( struct ums_context *context, int made )
+{
+    uint64_t word = atomic_load( &context->word ), less;
+
+    do less = SUSPENDING_ONE + (!made && word_suspended( word ) ? SUSPENDED_ONE : 0);
+    while (!atomic_compare_exchange_weak( &context->word, &word, word - less ));
+}
+
+uint32_t ums_context_resumed( struct ums_context *context )
+{
+    uint64_t word = atomic_load( &context->word );
+
+    do
     {
-        if ((count = atomic_fetch_add( &context->suspend_count, 1 ))) return count;
-        atomic_fetch_or( &context->flags, CONTEXT_SUSPENDED );
-        atomic_fetch_or( &context->word, WORD_SUSPENDED );
-        return 0;
+        if (!word_suspended( word )) return 0;  /* or suspended before it was ours */
+        if (word & WORD_SUSPENDING) return SUSPEND_WAIT;
     }
-    count = atomic_load( &context->suspend_count );
-    do if (!count) return 0;                    /* suspended before it was ours */
-    while (!atomic_compare_exchange_weak( &context->suspend_count, &count, count - 1 ));
-    if (count != 1) return count;
-    atomic_fetch_and( &context->word, ~WORD_SUSPENDED );
-    atomic_fetch_and( &context->flags, ~(uint32_t)CONTEXT_SUSPENDED );
-    return count;
+    while (!atomic_compare_exchange_weak( &context->word, &word, word - SUSPENDED_ONE ));
+    return word_suspended( word );
+}
+
+int ums_context_hold( struct ums_context *context, uint32_t tid )
+{
+    uint32_t refs = atomic_load( &context->refs );
+
+    do if (!refs) return 0;
+    while (!atomic_compare_exchange_weak( &context->refs, &refs, refs + 1 ));
+    if (atomic_load( &context->tid ) == tid) return 1;
+    ums_context_unref( context );
+    return 0;
 }

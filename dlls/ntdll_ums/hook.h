@@ -126,7 +126,7 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
 /* Past their handlers: 0 or a status. context: a CONTEXT with its flags set; count: what it was
    before. */
 ums_status ums_suspend_native( void *thread, ULONG *count );
-ums_status ums_resume_native( void *thread );
+ums_status ums_resume_native( void *thread, ULONG *count );
 ums_status ums_get_context_native( void *thread, void *context );
 ums_status ums_set_context_native( void *thread, const void *context );
 

@@ -67,15 +67,18 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
     return (uint64_t)native( call );
 }
 
+/* Whoever sees the count may resume it, and waits for it to be suspended (resume). */
 static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
 {
     NTSTATUS status;
     int blocked;
 
-    ums_context_suspended( self, 1 );
+    atomic_store( &self->self_suspending, 1 );
+    ums_context_suspended( self );
     blocked = ums_worker_block( self, 0 );
     status = native( call );
-    if (status) ums_context_suspended( self, 0 );
+    atomic_store( &self->self_suspending, 0 );
+    if (status) ums_context_resumed( self );
     if (blocked) ums_worker_back( self );
     return (uint64_t)status;
 }
@@ -95,9 +98,9 @@ ums_status ums_suspend_native( void *thread, ULONG *count )
     return thread_call( "NtSuspendThread", thread, count );
 }
 
-ums_status ums_resume_native( void *thread )
+ums_status ums_resume_native( void *thread, ULONG *count )
 {
-    return thread_call( "NtResumeThread", thread, NULL );
+    return thread_call( "NtResumeThread", thread, count );
 }
 
 ums_status ums_get_context_native( void *thread, void *context )
@@ -127,7 +130,7 @@ static int hold_still( HANDLE thread, const struct ums_context *target )
     while (!ums_suspend_native( thread, NULL ))
     {
         if (!is_busy( thread, target )) return 1;
-        ums_resume_native( thread );
+        ums_resume_native( thread, NULL );
         SwitchToThread();
     }
     return 0;
@@ -142,7 +145,7 @@ static NTSTATUS suspend_still( struct ums_call *call, const struct ums_context *
 
     if (!status && own && is_busy( own, target ))
     {
-        ums_resume_native( own );
+        ums_resume_native( own, NULL );
         hold_still( own, target );
     }
     if (own) CloseHandle( own );
@@ -168,12 +171,23 @@ static void stop_worker( struct ums_context *target, struct ums_context *self )
     if (is_worker) ums_worker_busy( self, -1 );
 }
 
-/* A suspension was announced and could not be made. If the worker has given way to it, it goes to
-   its list. */
-static void unsuspend( struct ums_context *target )
+/* From here on it cannot be executed, and who resumes it waits. 0: too often already, or the thread
+   has just ended. */
+static int suspend_begin( struct ums_context *target, uint32_t tid, uint32_t *count )
 {
-    ums_context_suspended( target, 0 );
-    ums_worker_queue_stopped( target, atomic_load( &target->word ) );
+    if (!ums_context_hold( target, tid )) return 0;
+    while ((*count = ums_context_suspending( target )) == SUSPEND_WAIT) SwitchToThread();
+    if (*count != SUSPEND_MAX) return 1;
+    ums_context_unref( target );
+    return 0;
+}
+
+/* If it could not be made, and the worker has given way to it, it goes to its list. */
+static void suspend_end( struct ums_context *target, int made )
+{
+    ums_context_suspend_made( target, made );
+    if (!made) ums_worker_queue_stopped( target, atomic_load( &target->word ) );
+    ums_context_unref( target );
 }
 
 /* A worker is killed when it stands still and is off its carrier, which would else go on with the
@@ -181,21 +195,31 @@ static void unsuspend( struct ums_context *target )
 static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
                              struct ums_context *self )
 {
-    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE,
-                             atomic_load( &target->tid ) );
+    uint32_t tid = atomic_load( &target->tid ), count;
     NTSTATUS status;
+    HANDLE own;
     int held;
 
-    ums_context_suspended( target, 1 );
+    if (!suspend_begin( target, tid, &count )) return native( call );
+    own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
     held = own && hold_still( own, target );
     stop_worker( target, self );
-    if (!(status = native( call ))) ums_worker_killed( target );
+    if ((status = native( call )))
+    {
+        int stopped;
+
+        ums_context_suspend_made( target, 0 );
+        stopped = ums_worker_continued( target );
+        if (held && (count || !stopped)) ums_resume_native( own, NULL );
+    }
     else
     {
-        ums_context_suspended( target, 0 );
-        if (!ums_worker_continued( target ) && held) ums_resume_native( own );
+        /* who resumes it waits until it is dead: nobody queues it meanwhile */
+        ums_worker_killed( target );
+        ums_context_suspend_made( target, 1 );
     }
     if (own) CloseHandle( own );
+    ums_context_unref( target );
     return status;
 }
 
@@ -223,6 +247,7 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     uint32_t tid = thread == GetCurrentThread() ? GetCurrentThreadId() : thread_id( thread );
     struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
     NTSTATUS status;
+    uint32_t count;
 
     (void)row;
     if (!target && tid && (ending = ums_context_of_ending( tid )))
@@ -233,12 +258,27 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     /* Stopped while it ran and resumed since: its thread stands still, suspended once, until it is
        executed; a further suspension is only counted. Nobody executes it any more when it is
        counted, so the look comes after that. */
-    if (!ums_context_suspended( target, 1 ) && (atomic_load( &target->word ) & WORD_STOPPED))
+    if (!suspend_begin( target, tid, &count )) return (uint64_t)native( call );
+    if (!count && (atomic_load( &target->word ) & WORD_STOPPED))
+    {
+        suspend_end( target, 1 );
         return store_ulong( call->args[1], 0 );
-
-    if ((status = suspend_still( call, target, tid ))) unsuspend( target );
-    else stop_worker( target, self );
+    }
+    if (!(status = suspend_still( call, target, tid ))) stop_worker( target, self );
+    suspend_end( target, !status );
     return (uint64_t)status;
+}
+
+/* One that suspends itself is counted before its thread is suspended: a resume that comes in
+   between is for that suspension, and must not be lost. */
+static NTSTATUS resume( HANDLE thread, const struct ums_context *target, ULONG *count )
+{
+    NTSTATUS status;
+
+    while (!(status = ums_resume_native( thread, count )) && !*count &&
+           atomic_load( &target->self_suspending ))
+        SwitchToThread();
+    return status;
 }
 
 uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
@@ -246,15 +286,16 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
 {
     struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
     uint32_t count;
+    ULONG before;
+    NTSTATUS status;
 
     (void)row;
-    if (!target || target->kind != CONTEXT_WORKER ||
-        !(count = atomic_load( &target->suspend_count )))
-        return (uint64_t)native( call );
-
-    ums_context_suspended( target, 0 );
+    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
+    while ((count = ums_context_resumed( target )) == SUSPEND_WAIT) SwitchToThread();
+    if (!count) return (uint64_t)native( call );
     if (count == 1 && ums_worker_continued( target )) return store_ulong( call->args[1], 1 );
-    return (uint64_t)native( call );
+    status = resume( (HANDLE)call->args[0], target, &before );
+    return status ? (uint64_t)status : store_ulong( call->args[1], before );
 }
 
 /* Where the worker is, is not always where its thread is. All of this is good for a worker that is

@@ -218,7 +218,7 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
         if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
         else if (count > others && ums_worker_is_carried( w ) && w->owner == s)
             done = KE_CARRIER_STOPPED;
-        ums_resume_native( thread );
+        ums_resume_native( thread, NULL );
     }
     else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;
     if (s) atomic_fetch_sub( &s->preempters, 1 );

@@ -183,7 +183,7 @@ void ke_resume_thread( uint32_t tid )
     HANDLE thread = OpenThread( THREAD_SUSPEND_RESUME, FALSE, tid );
 
     if (!thread) return;
-    ums_resume_native( thread );
+    ums_resume_native( thread, NULL );
     CloseHandle( thread );
 }
 

@@ -16,7 +16,8 @@ int ums_env( const char *name, char *value, unsigned int size )
     DWORD error = GetLastError(), len = GetEnvironmentVariableA( name, value, size );
 
     SetLastError( error );
-    if (len && len < size) return 1;
+    if (len >= size) lstrcpynA( value, "(too long)", size );    /* means nothing to anybody */
+    if (len) return 1;
     value[0] = 0;
     return 0;
 }

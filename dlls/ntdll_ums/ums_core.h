@@ -51,7 +51,6 @@
 
 /* RTL_UMS_CONTEXT.Flags [sdk] */
 #define CONTEXT_SCHEDULED_THREAD       0x01
-#define CONTEXT_SUSPENDED              0x02
 #define CONTEXT_TERMINATED             0x08
 #define CONTEXT_RUNNING_ON_SELF_THREAD 0x20
 
@@ -70,16 +69,27 @@ enum worker_state
 
 /* the state word */
 #define WORD_STATE      ((uint64_t)0xff)            /* the lowest byte, for worker_give_away */
-#define WORD_SUSPENDED  ((uint64_t)0x100)       /* may not be executed; by who suspends, resumes */
 #define WORD_HOME       ((uint64_t)0x200)       /* parked: must be resumed at home, not carried */
 #define WORD_STOPPED    ((uint64_t)0x400)       /* suspended while it ran at home: its thread stands
                                                    still in user code, and is resumed as a thread */
 #define WORD_PREEMPTED  ((uint64_t)0x800)       /* suspended while it was carried: BLOCKED without
                                                    being in a call, all its registers are saved */
 #define WORD_PARKED     (WORD_HOME | WORD_STOPPED | WORD_PREEMPTED)     /* cleared by Execute */
-#define WORD_SEQ        ((uint64_t)0x10000)     /* one step of the sequence number in bits 16-63:
+#define WORD_SUSPENDING ((uint64_t)0xf000)      /* how many are suspending its thread now: resuming
+                                                   waits for them */
+#define WORD_SUSPENDED  ((uint64_t)0x7f0000)    /* how often it is suspended; if at all, it may not be
+                                                   executed. By who suspends, resumes */
+#define WORD_SEQ        ((uint64_t)0x800000)    /* one step of the sequence number in bits 23-63:
                                                    each execute and each call is one */
 #define WORD_SEQ_MASK   (~(WORD_SEQ - 1))
+
+#define SUSPENDING_ONE  ((uint64_t)0x1000)
+#define SUSPENDED_ONE   ((uint64_t)0x10000)
+
+static inline uint32_t word_suspended( uint64_t word )
+{
+    return (uint32_t)((word & WORD_SUSPENDED) / SUSPENDED_ONE);
+}
 
 enum context_kind
 {
@@ -181,7 +191,7 @@ struct ums_context
     _Atomic uint32_t local;                     /* carried, but the scheduler's TEB is in GS: a
                                                    local call */
     _Atomic uint32_t refs;                      /* client's handle, home thread */
-    _Atomic uint32_t suspend_count;
+    _Atomic uint32_t self_suspending;           /* it is about to suspend its own thread */
     _Atomic uint32_t busy;                      /* not 0: the home thread must not be stopped now,
                                                    others wait for what it does */
     _Atomic uint32_t tid;
@@ -306,7 +316,21 @@ ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, u
                               uint32_t *ret );
 ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffer,
                             uint32_t length );
-uint32_t ums_context_suspended( struct ums_context *context, int suspended );  /* count before */
+
+/* How often its thread is suspended. While that is not 0 nobody can execute the worker. An Execute
+   between the end of the count and the resume of the thread waits for that resume; one that comes
+   after it never fails. Count, mark and state change together: a resume next to a suspension comes
+   before it and finds nothing, or waits until the suspension is complete. */
+#define SUSPEND_WAIT UINT32_MAX                 /* somebody is suspending it: try again */
+#define SUSPEND_MAX  0x7f                       /* as on Windows; nothing is counted any more */
+/* These return the count before. A suspension that is there already, or the thread's own. */
+uint32_t ums_context_suspended( struct ums_context *context );
+uint32_t ums_context_resumed( struct ums_context *context ); /* 0, SUSPEND_WAIT: nothing is changed */
+/* A suspension that is being made, until _made says how it ended. */
+uint32_t ums_context_suspending( struct ums_context *context );
+void ums_context_suspend_made( struct ums_context *context, int made );
+/* A reference, if this still is the context of that thread. */
+int ums_context_hold( struct ums_context *context, uint32_t tid );
 static inline enum worker_state word_state( uint64_t word )
 {
     return (enum worker_state)(word & WORD_STATE);

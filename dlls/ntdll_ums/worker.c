@@ -236,7 +236,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->grown.base  = NULL;
     w->teb         = NULL;
     atomic_store( &w->tid, 0 );
-    atomic_store( &w->suspend_count, 0 );
+    atomic_store( &w->self_suspending, 0 );
     atomic_fetch_and( &w->word, ~(WORD_SUSPENDED | WORD_PARKED) );
     atomic_store( &w->park.token, 0 );
     atomic_fetch_add( &w->refs, 1 );
@@ -250,7 +250,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
 void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid, int suspended )
 {
     w->teb = teb;
-    if (suspended) ums_context_suspended( w, 1 );
+    if (suspended) ums_context_suspended( w );
     atomic_store( &w->tid, tid );
 }
 
@@ -330,7 +330,6 @@ void ums_worker_killed( struct ums_context *w )
     list = w->list;
     w->list = NULL;
     atomic_store( &w->tid, 0 );
-    atomic_fetch_and( &w->flags, ~(uint32_t)CONTEXT_SUSPENDED );
     atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
     if (!queued) ums_list_push( list, w );
     if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
