@@ -18,6 +18,7 @@ X( completion_list, list_delete_nonempty, 20 )
 X( completion_list, list_event, 20 )
 X( completion_list, list_event_null, 20 )
 X( completion_list, list_event_signal, 20 )
+X( completion_list, list_event_late, 20 )
 X( completion_list, list_shared, 20 )
 
 X( context, context_create_delete, 20 )

@@ -179,7 +179,8 @@ static void *home( void *arg )
     struct ums_context *w = worker->context;
     void *fiber;
 
-    ums_worker_made( w, ke_teb(), ke_thread_id(), 0 );
+    ums_worker_made( w, ke_teb(), ke_thread_id() );
+    ums_context_resumed( w );
     ums_worker_start( w );
     worker->start( worker->param );
     ums_worker_go_home( w );

@@ -146,6 +146,35 @@ START_TEST( list_event_signal )
     pDeleteUmsCompletionList( list );
 }
 
+/* 1.2 nobody has to ask for the event before something is queued: the worker comes to its list
+ * before the question, with it, or after it */
+START_TEST( list_event_late )
+{
+    int i;
+
+    for (i = 0; i < 20; i++)
+    {
+        PUMS_COMPLETION_LIST list = list_create();
+        struct worker worker = { 0 };
+        ULONGLONG until;
+        HANDLE event = NULL;
+        DWORD wait;
+
+        if (!ok( worker_create( &worker, list, NULL, NULL, 0 ), "no worker, error %lu\n",
+                 GetLastError() ))
+            return;
+        for (until = clock_ms() + i / 2; clock_ms() < until; ) SwitchToThread();
+        ok( pGetUmsCompletionListEvent( list, &event ), "no event, error %lu\n", GetLastError() );
+        wait = WaitForSingleObject( event, WAIT_BOUND );
+        ok( wait == WAIT_OBJECT_0, "1.2 event not signalled within %d ms: %lu\n", WAIT_BOUND, wait );
+        finish_workers( list, NULL, 0, 1 );
+        ok( worker_delete( &worker ), "context not deleted\n" );
+        CloseHandle( event );
+        pDeleteUmsCompletionList( list );
+        if (wait != WAIT_OBJECT_0) return;
+    }
+}
+
 /* ---- sharing ---- */
 
 #define SHARED_WORKERS 8

@@ -174,7 +174,7 @@ HANDLE WINAPI CreateRemoteThreadEx( HANDLE process, LPSECURITY_ATTRIBUTES sa, SI
         return NULL;
     }
     if (id) *id = tid;
-    core->worker_made( worker, thread, !!(flags & CREATE_SUSPENDED) );
+    core->worker_made( worker, thread );
     if (!(flags & CREATE_SUSPENDED)) ResumeThread( thread );
     return thread;
 }

@@ -281,6 +281,17 @@ static NTSTATUS resume( HANDLE thread, const struct ums_context *target, ULONG *
     return status;
 }
 
+static int may_resume( HANDLE thread )
+{
+    OBJECT_BASIC_INFORMATION info;
+
+    return !NtQueryObject( thread, ObjectBasicInformation, &info, sizeof(info), NULL ) &&
+           (info.GrantedAccess & THREAD_SUSPEND_RESUME);
+}
+
+/* Every suspension by this process is counted before it is made. So where none is counted the thread
+   is left alone: a suspension may be counted and made as we look, and a worker that was stopped in
+   user code stands still until it is executed. (What another process has suspended, it resumes.) */
 uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self )
 {
@@ -290,9 +301,10 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
     NTSTATUS status;
 
     (void)row;
-    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
+    if (!target || target->kind != CONTEXT_WORKER || !may_resume( (HANDLE)call->args[0] ))
+        return (uint64_t)native( call );
     while ((count = ums_context_resumed( target )) == SUSPEND_WAIT) SwitchToThread();
-    if (!count) return (uint64_t)native( call );
+    if (!count) return store_ulong( call->args[1], 0 );
     if (count == 1 && ums_worker_continued( target )) return store_ulong( call->args[1], 1 );
     status = resume( (HANDLE)call->args[0], target, &before );
     return status ? (uint64_t)status : store_ulong( call->args[1], before );

@@ -48,10 +48,10 @@ NTSTATUS ums_thread_bind( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_STA
                             worker );
 }
 
-void ums_thread_made( struct ums_context *worker, HANDLE thread, BOOL suspended )
+void ums_thread_made( struct ums_context *worker, HANDLE thread )
 {
     struct thread_basic_info info = { 0 };
 
     NtQueryInformationThread( thread, ThreadBasicInformation, &info, sizeof(info), NULL );
-    ums_worker_made( worker, info.teb, (uint32_t)(ULONG_PTR)info.tid, suspended );
+    ums_worker_made( worker, info.teb, (uint32_t)(ULONG_PTR)info.tid );
 }

@@ -14,6 +14,6 @@ struct ums_context;
 
 NTSTATUS ums_thread_bind( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start,
                           void *param, struct ums_context **worker, LPTHREAD_START_ROUTINE *entry );
-void ums_thread_made( struct ums_context *worker, HANDLE thread, BOOL suspended );
+void ums_thread_made( struct ums_context *worker, HANDLE thread );
 
 #endif /* UMS_THREAD_H */

@@ -355,7 +355,7 @@ _Noreturn void ums_scheduler_wait( struct ums_scheduler *s );
 
 ums_status ums_worker_bind( void *context, void *list, void *start, void *param,
                             struct ums_context **worker );
-void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid, int suspended );
+void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid );
 void ums_worker_unbind( struct ums_context *w );
 void ums_worker_start( struct ums_context *w );
 void ums_worker_end( struct ums_context *w );

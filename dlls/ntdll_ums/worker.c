@@ -247,10 +247,10 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
 
 /* The thread exists and stands still: what it is has to be known before anybody can suspend or
    resume it. */
-void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid, int suspended )
+void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid )
 {
     w->teb = teb;
-    if (suspended) ums_context_suspended( w );
+    ums_context_suspended( w );
     atomic_store( &w->tid, tid );
 }
 

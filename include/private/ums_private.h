@@ -24,8 +24,8 @@ struct ums_private
     NTSTATUS (*worker_bind)( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start,
                              void *param,
                              struct ums_context **worker, LPTHREAD_START_ROUTINE *entry );
-    /* It was made, and stays suspended if suspended is set; then resume it. */
-    void (*worker_made)( struct ums_context *worker, HANDLE thread, BOOL suspended );
+    /* It was made, and is suspended. Then it may be resumed. */
+    void (*worker_made)( struct ums_context *worker, HANDLE thread );
     /* It could not be made. */
     void (*worker_unbind)( struct ums_context *worker );
     /* Called for each process that this one creates, while it stands still. */
