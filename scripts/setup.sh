@@ -85,7 +85,7 @@ need_compiler()
 # for the native tests
 need_native_compiler()
 {
-    need gcc:gcc,libc6-dev /usr/include/cmocka.h:libcmocka-dev
+    need gcc:gcc,libc6-dev /usr/include/cmocka.h:libcmocka-dev spin:spin
 }
 
 # configure [CMAKE-ARGUMENTS...]

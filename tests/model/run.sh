@@ -1,0 +1,52 @@
+#!/bin/sh
+# run.sh holds|ends|fails MODEL DIRECTORY [-O1] [-DNAME[=VALUE]]...: spin tries out the model with these macros. -O1: it
+# takes so long that compiling well is worth it.
+#   holds   all states are seen, and none is an error
+#   ends    the same, and no run is endless (needs more time)
+#   fails   an error is found
+# DIRECTORY is made, and keeps pan's output (out) and, if there is an error, the way to it (ums.pml.trail). To read it:
+#   spin -t -p -g -k DIRECTORY/ums.pml.trail [-D...] MODEL
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -eu
+want=$1 model=$(readlink -f "$2") directory=$3
+shift 3
+optimize=-O0
+if [ "${1-}" = -O1 ]; then
+    optimize=$1
+    shift
+fi
+
+mkdir -p "$directory"
+cd "$directory"
+rm -f pan pan.* ums.pml.trail out
+cp "$model" ums.pml
+
+spin "$@" -a ums.pml > out 2>&1 || { cat out; exit 1; }
+options=-DCOLLAPSE
+arguments=-m100000
+case $want in
+ends) options="$options -DNP" arguments="$arguments -l" ;;
+*)    options="$options -DSAFETY" ;;
+esac
+# a thread that others stop has no steps that nobody sees
+case "$*" in
+*-DSUSPENDERS*) options="$options -DNOREDUCE" ;;
+esac
+# shellcheck disable=SC2086
+gcc "$optimize" -w $options -DMEMLIM=1900 -o pan pan.c
+# shellcheck disable=SC2086
+./pan $arguments > out 2>&1 || true
+rm -f pan pan.*
+
+errors=$(sed -n 's/.*errors: \([0-9]*\)$/\1/p' out)
+grep -E '^pan:|errors:|states, stored$|total actual memory' out || true
+if grep -qE 'max search depth too small|reached -DMEMLIM|out of memory' out; then
+    echo "not all was tried"
+    exit 1
+fi
+case $want in
+fails) [ "${errors:-0}" -gt 0 ] || { echo "the mistake was not found"; exit 1; } ;;
+*)     [ "${errors:-1}" -eq 0 ] || exit 1 ;;
+esac
