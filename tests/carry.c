@@ -239,20 +239,22 @@ static void spin( void *param )
 
 static void *suspend_it( void *resume_at_once )
 {
+    uint64_t word;
+
     while (atomic_load( &stage ) != 1) sched_yield();
     ums_context_suspended( context );
     ums_worker_stopped( context );
     if (resume_at_once)
     {
-        ums_context_resumed( context );
-        assert_int_equal( ums_worker_continued( context ), 0 );
+        ums_context_resumed( context, 1, &word );
+        assert_int_equal( ums_worker_continued( context, word ), 0 );
     }
     else while (atomic_load( &stage ) != 2) sched_yield();
     if (!resume_at_once)
     {
         assert_int_equal( state_of( context ), WORKER_BLOCKED );
-        ums_context_resumed( context );
-        assert_int_equal( ums_worker_continued( context ), 0 );
+        ums_context_resumed( context, 1, &word );
+        assert_int_equal( ums_worker_continued( context, word ), 0 );
     }
     return NULL;
 }

@@ -151,17 +151,18 @@ static void the_home_thread_keeps_the_slot( void **state )
 static void suspension_is_counted( void **state )
 {
     struct ums_context *context = create();
+    uint64_t word;
 
     (void)state;
-    ums_context_resumed( context );             /* never suspended: nothing to undo */
+    ums_context_resumed( context, 1, &word );   /* never suspended: nothing to undo */
     assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
     ums_context_suspended( context );
     ums_context_suspended( context );
     assert_int_equal( flag( context, IS_SUSPENDED ), 1 );
-    ums_context_resumed( context );
+    ums_context_resumed( context, 1, &word );
     assert_int_equal( flag( context, IS_SUSPENDED ), 1 );
     assert_true( atomic_load( &context->word ) & WORD_SUSPENDED );
-    ums_context_resumed( context );
+    ums_context_resumed( context, 1, &word );
     assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
     assert_false( atomic_load( &context->word ) & WORD_SUSPENDED );
     ums_context_delete( context );
@@ -170,17 +171,24 @@ static void suspension_is_counted( void **state )
 static void a_resume_waits_for_a_suspension( void **state )
 {
     struct ums_context *context = create();
+    uint64_t word;
 
     (void)state;
-    assert_int_equal( ums_context_suspending( context ), 0 );
+    assert_int_equal( ums_context_suspending( context, &word ), 0 );
     assert_int_equal( flag( context, IS_SUSPENDED ), 1 );
-    assert_int_equal( ums_context_resumed( context ), SUSPEND_WAIT );
-    assert_int_equal( ums_context_suspending( context ), 1 );
+    assert_int_equal( ums_context_resumed( context, 1, &word ), SUSPEND_WAIT );
+    assert_int_equal( ums_context_suspending( context, &word ), 1 );
     ums_context_suspend_made( context, 1 );
-    assert_int_equal( ums_context_resumed( context ), SUSPEND_WAIT );
+    assert_int_equal( ums_context_resumed( context, 1, &word ), SUSPEND_WAIT );
     ums_context_suspend_made( context, 0 );
-    assert_int_equal( ums_context_resumed( context ), 1 );
-    assert_int_equal( ums_context_resumed( context ), 0 );
+    assert_int_equal( ums_context_resumed( context, 1, &word ), 1 );
+    assert_true( word == atomic_load( &context->word ) );
+    assert_int_equal( ums_context_resumed( context, 1, &word ), 0 );
+    assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
+    /* but not for ever */
+    assert_int_equal( ums_context_suspending( context, &word ), 0 );
+    assert_int_equal( ums_context_resumed( context, 0, &word ), 1 );
+    ums_context_suspend_made( context, 1 );
     assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
     ums_context_delete( context );
 }
@@ -189,18 +197,18 @@ static void a_resume_waits_for_a_suspension( void **state )
 static void suspensions_have_a_limit( void **state )
 {
     struct ums_context *context = create();
-    uint64_t word = atomic_load( &context->word );
+    uint64_t before = atomic_load( &context->word ), word;
     uint32_t i;
 
     (void)state;
     for (i = 0; i < SUSPEND_MAX; i++) assert_int_equal( ums_context_suspended( context ), i );
     assert_int_equal( ums_context_suspended( context ), SUSPEND_MAX );
-    assert_int_equal( ums_context_suspending( context ), SUSPEND_MAX );
-    for (i = SUSPEND_MAX; i > 0; i--) assert_int_equal( ums_context_resumed( context ), i );
-    for (i = 0; i < 15; i++) assert_int_equal( ums_context_suspending( context ), i );
-    assert_int_equal( ums_context_suspending( context ), SUSPEND_WAIT );
+    assert_int_equal( ums_context_suspending( context, &word ), SUSPEND_MAX );
+    for (i = SUSPEND_MAX; i > 0; i--) assert_int_equal( ums_context_resumed( context, 1, &word ), i );
+    for (i = 0; i < 15; i++) assert_int_equal( ums_context_suspending( context, &word ), i );
+    assert_int_equal( ums_context_suspending( context, &word ), SUSPEND_WAIT );
     for (i = 0; i < 15; i++) ums_context_suspend_made( context, 0 );
-    assert_true( atomic_load( &context->word ) == word );
+    assert_true( atomic_load( &context->word ) == before );
     ums_context_delete( context );
 }
 
@@ -241,6 +249,7 @@ static void *poller( void *arg )
 static void a_worker_seen_resumed_can_be_executed( void **state )
 {
     pthread_t thread;
+    uint64_t word;
     int round;
 
     (void)state;
@@ -250,7 +259,7 @@ static void a_worker_seen_resumed_can_be_executed( void **state )
     {
         ums_context_suspended( toggled );
         atomic_store( &round_asked, round );
-        ums_context_resumed( toggled );
+        ums_context_resumed( toggled, 1, &word );
         while (atomic_load( &round_done ) != round) sched_yield();
     }
     pthread_join( thread, NULL );

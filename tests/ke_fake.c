@@ -177,10 +177,11 @@ static void *home( void *arg )
 {
     struct fake_worker *worker = arg;
     struct ums_context *w = worker->context;
+    uint64_t word;
     void *fiber;
 
     ums_worker_made( w, ke_teb(), ke_thread_id() );
-    ums_context_resumed( w );
+    ums_context_resumed( w, 1, &word );
     ums_worker_start( w );
     worker->start( worker->param );
     ums_worker_go_home( w );

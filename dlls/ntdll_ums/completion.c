@@ -109,17 +109,20 @@ void ums_list_push( struct ums_list *list, struct ums_context *context )
     if (atomic_load( &list->asked )) ke_event_set( list->event );
 }
 
-/* Take all. The whole chain becomes executable before any of it is handed out; nobody else can
-   reach these contexts. */
+/* Take all. The whole chain becomes executable before any of it is handed out. A client that polls
+   its workers with Execute may run one of them from that moment on, and it may be linked again
+   somewhere: so the way on is read first. */
 struct ums_context *ums_list_take( struct ums_list *list )
 {
-    struct ums_context *first, *context;
+    struct ums_context *first, *context, *next;
 
     if (!atomic_load( &list->head )) return NULL;
     first = atomic_exchange( &list->head, NULL );
-    for (context = first; context; context = atomic_load( &context->link ))
+    for (context = first; context; context = next)
     {
         uint64_t word = atomic_load_explicit( &context->word, memory_order_relaxed );
+
+        next = atomic_load( &context->link );
 
         /* a dead one stays dead; the loop is for the suspended bit, which others may change */
         while (word_state( word ) == WORKER_QUEUED &&

@@ -183,45 +183,50 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
     return STATUS_SUCCESS;
 }
 
-static uint32_t add_suspension( struct ums_context *context, uint64_t more )
+static uint32_t add_suspension( struct ums_context *context, uint64_t more, uint64_t *left )
 {
     uint64_t word = atomic_load( &context->word );
 
     do if (word_suspended( word ) == SUSPEND_MAX) return SUSPEND_MAX;
     while (!atomic_compare_exchange_weak( &context->word, &word, word + more ));
+    *left = word + more;
     return word_suspended( word );
 }
 
 uint32_t ums_context_suspended( struct ums_context *context )
 {
-    return add_suspension( context, SUSPENDED_ONE );
+    uint64_t word;
+
+    return add_suspension( context, SUSPENDED_ONE, &word );
 }
 
-uint32_t ums_context_suspending( struct ums_context *context )
+uint32_t ums_context_suspending( struct ums_context *context, uint64_t *word )
 {
     if ((atomic_load( &context->word ) & WORD_SUSPENDING) == WORD_SUSPENDING) return SUSPEND_WAIT;
-    return add_suspension( context, SUSPENDED_ONE + SUSPENDING_ONE );
+    return add_suspension( context, SUSPENDED_ONE + SUSPENDING_ONE, word );
 }
 
 /* The context may have another thread by now, which counts from 0. */
-void ums_context_suspend_made( struct ums_context *context, int made )
+uint64_t ums_context_suspend_made( struct ums_context *context, int made )
 {
     uint64_t word = atomic_load( &context->word ), less;
 
     do less = SUSPENDING_ONE + (!made && word_suspended( word ) ? SUSPENDED_ONE : 0);
     while (!atomic_compare_exchange_weak( &context->word, &word, word - less ));
+    return word - less;
 }
 
-uint32_t ums_context_resumed( struct ums_context *context )
+uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *left )
 {
     uint64_t word = atomic_load( &context->word );
 
     do
     {
         if (!word_suspended( word )) return 0;  /* or suspended before it was ours */
-        if (word & WORD_SUSPENDING) return SUSPEND_WAIT;
+        if (wait && (word & WORD_SUSPENDING)) return SUSPEND_WAIT;
     }
     while (!atomic_compare_exchange_weak( &context->word, &word, word - SUSPENDED_ONE ));
+    *left = word - SUSPENDED_ONE;
     return word_suspended( word );
 }
 

@@ -19,6 +19,10 @@
 
 #define PROCESS_INSTRUMENTATION_CALLBACK 40     /* PROCESSINFOCLASS [sdk] */
 
+/* 100 ns. So long a resume waits for a suspension that is being made. Whoever makes it may have been
+   suspended in the middle of it, by our caller even. */
+#define PATIENCE 2000000
+
 void (*ums_child_hook)( HANDLE process );
 
 static NTSTATUS native( struct ums_call *call )
@@ -71,6 +75,7 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
 static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
 {
     NTSTATUS status;
+    uint64_t word;
     int blocked;
 
     atomic_store( &self->self_suspending, 1 );
@@ -78,7 +83,7 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     blocked = ums_worker_block( self, 0 );
     status = native( call );
     atomic_store( &self->self_suspending, 0 );
-    if (status) ums_context_resumed( self );
+    if (status) ums_context_resumed( self, 0, &word );
     if (blocked) ums_worker_back( self );
     return (uint64_t)status;
 }
@@ -113,6 +118,21 @@ ums_status ums_set_context_native( void *thread, const void *context )
     return thread_call( "NtSetContextThread", thread, (void *)context );
 }
 
+/* While its target, or the target's carrier, stands still, or a scheduler has not been told, a worker
+   that does this must not be stopped itself. (A plain thread that is leaves them so.) */
+static void hold_self( struct ums_context *self, int more )
+{
+    if (self && self->kind == CONTEXT_WORKER) ums_worker_busy( self, more );
+}
+
+/* For somebody who has to wait for another: they may be waiting for each other. */
+static void let_others_go_on( struct ums_context *self )
+{
+    hold_self( self, -1 );
+    SwitchToThread();
+    hold_self( self, 1 );
+}
+
 /* NtSuspendThread returns before the thread has stopped; asking for its context waits for that. Is
    it in the middle of something that others wait for? */
 static int is_busy( HANDLE thread, const struct ums_context *target )
@@ -125,20 +145,20 @@ static int is_busy( HANDLE thread, const struct ums_context *target )
 }
 
 /* Suspend until the thread stands still where nobody waits for it. */
-static int hold_still( HANDLE thread, const struct ums_context *target )
+static int hold_still( HANDLE thread, const struct ums_context *target, struct ums_context *self )
 {
     while (!ums_suspend_native( thread, NULL ))
     {
         if (!is_busy( thread, target )) return 1;
         ums_resume_native( thread, NULL );
-        SwitchToThread();
+        let_others_go_on( self );
     }
     return 0;
 }
 
 /* The same with somebody's call. A handle of our own makes up for few rights. */
 static NTSTATUS suspend_still( struct ums_call *call, const struct ums_context *target,
-                               uint32_t tid )
+                               uint32_t tid, struct ums_context *self )
 {
     HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
     NTSTATUS status = native( call );
@@ -146,7 +166,8 @@ static NTSTATUS suspend_still( struct ums_call *call, const struct ums_context *
     if (!status && own && is_busy( own, target ))
     {
         ums_resume_native( own, NULL );
-        hold_still( own, target );
+        let_others_go_on( self );
+        hold_still( own, target, self );
     }
     if (own) CloseHandle( own );
     return status;
@@ -160,34 +181,39 @@ static uint64_t store_ulong( uint64_t where, ULONG count )
     return STATUS_SUCCESS;
 }
 
-/* While the carrier of the target stands still, or its scheduler has not been told, a worker that
-   does this must not be stopped itself. (A plain thread that is leaves them so.) */
-static void stop_worker( struct ums_context *target, struct ums_context *self )
+/* From here on it cannot be executed, and who resumes it waits. *stopped: it had been stopped, and
+   resumed since. 0: too often already, or the thread has just ended. */
+static int suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                          uint32_t *count, int *stopped )
 {
-    int is_worker = self && self->kind == CONTEXT_WORKER;
+    uint64_t word = 0;
 
-    if (is_worker) ums_worker_busy( self, 1 );
-    ums_worker_stopped( target );
-    if (is_worker) ums_worker_busy( self, -1 );
-}
-
-/* From here on it cannot be executed, and who resumes it waits. 0: too often already, or the thread
-   has just ended. */
-static int suspend_begin( struct ums_context *target, uint32_t tid, uint32_t *count )
-{
     if (!ums_context_hold( target, tid )) return 0;
-    while ((*count = ums_context_suspending( target )) == SUSPEND_WAIT) SwitchToThread();
+    hold_self( self, 1 );
+    while ((*count = ums_context_suspending( target, &word )) == SUSPEND_WAIT)
+        let_others_go_on( self );
+    *stopped = !*count && (word & WORD_STOPPED);
     if (*count != SUSPEND_MAX) return 1;
+    hold_self( self, -1 );
     ums_context_unref( target );
     return 0;
 }
 
 /* If it could not be made, and the worker has given way to it, it goes to its list. */
-static void suspend_end( struct ums_context *target, int made )
+static void suspend_end( struct ums_context *self, struct ums_context *target, int made )
 {
-    ums_context_suspend_made( target, made );
-    if (!made) ums_worker_queue_stopped( target, atomic_load( &target->word ) );
+    uint64_t word = ums_context_suspend_made( target, made );
+
+    if (!made) ums_worker_queue_stopped( target, word );
+    hold_self( self, -1 );
     ums_context_unref( target );
+}
+
+/* It was stopped for a suspension that comes to nothing, and is not suspended otherwise: its thread
+   is resumed when it is executed. */
+static int stays_stopped( const struct ums_context *target, uint32_t count )
+{
+    return !count && (atomic_load( &target->word ) & WORD_STOPPED);
 }
 
 /* A worker is killed when it stands still and is off its carrier, which would else go on with the
@@ -196,30 +222,19 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
                              struct ums_context *self )
 {
     uint32_t tid = atomic_load( &target->tid ), count;
+    int held, stopped;
     NTSTATUS status;
     HANDLE own;
-    int held;
 
-    if (!suspend_begin( target, tid, &count )) return native( call );
+    if (!suspend_begin( self, target, tid, &count, &stopped )) return native( call );
     own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
-    held = own && hold_still( own, target );
-    stop_worker( target, self );
-    if ((status = native( call )))
-    {
-        int stopped;
-
-        ums_context_suspend_made( target, 0 );
-        stopped = ums_worker_continued( target );
-        if (held && (count || !stopped)) ums_resume_native( own, NULL );
-    }
-    else
-    {
-        /* who resumes it waits until it is dead: nobody queues it meanwhile */
-        ums_worker_killed( target );
-        ums_context_suspend_made( target, 1 );
-    }
+    held = !stopped && own && hold_still( own, target, self );
+    ums_worker_stopped( target );
+    if (!(status = native( call ))) ums_worker_killed( target );
+    else if (held && !stays_stopped( target, count )) ums_resume_native( own, NULL );
+    /* who resumes it has waited until it is dead: nobody has queued it meanwhile */
+    suspend_end( self, target, !status );
     if (own) CloseHandle( own );
-    ums_context_unref( target );
     return status;
 }
 
@@ -248,24 +263,24 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
     NTSTATUS status;
     uint32_t count;
+    int stopped;
 
     (void)row;
     if (!target && tid && (ending = ums_context_of_ending( tid )))
-        return (uint64_t)suspend_still( call, ending, tid );
+        return (uint64_t)suspend_still( call, ending, tid, NULL );
     if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
     if (target == self) return suspend_self( call, self );
 
     /* Stopped while it ran and resumed since: its thread stands still, suspended once, until it is
-       executed; a further suspension is only counted. Nobody executes it any more when it is
-       counted, so the look comes after that. */
-    if (!suspend_begin( target, tid, &count )) return (uint64_t)native( call );
-    if (!count && (atomic_load( &target->word ) & WORD_STOPPED))
+       executed; a further suspension is only counted. */
+    if (!suspend_begin( self, target, tid, &count, &stopped )) return (uint64_t)native( call );
+    if (stopped)
     {
-        suspend_end( target, 1 );
+        suspend_end( self, target, 1 );
         return store_ulong( call->args[1], 0 );
     }
-    if (!(status = suspend_still( call, target, tid ))) stop_worker( target, self );
-    suspend_end( target, !status );
+    if (!(status = suspend_still( call, target, tid, self ))) ums_worker_stopped( target );
+    suspend_end( self, target, !status );
     return (uint64_t)status;
 }
 
@@ -296,16 +311,25 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self )
 {
     struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
+    int64_t begin = ke_clock();
+    int continued = 0, wait = 1;
     uint32_t count;
     ULONG before;
+    uint64_t word;
     NTSTATUS status;
 
     (void)row;
     if (!target || target->kind != CONTEXT_WORKER || !may_resume( (HANDLE)call->args[0] ))
         return (uint64_t)native( call );
-    while ((count = ums_context_resumed( target )) == SUSPEND_WAIT) SwitchToThread();
-    if (!count) return store_ulong( call->args[1], 0 );
-    if (count == 1 && ums_worker_continued( target )) return store_ulong( call->args[1], 1 );
+    hold_self( self, 1 );
+    while ((count = ums_context_resumed( target, wait, &word )) == SUSPEND_WAIT)
+    {
+        let_others_go_on( self );
+        wait = ke_clock() - begin < PATIENCE;
+    }
+    if (count == 1) continued = ums_worker_continued( target, word );
+    hold_self( self, -1 );
+    if (!count || continued) return store_ulong( call->args[1], count );
     status = resume( (HANDLE)call->args[0], target, &before );
     return status ? (uint64_t)status : store_ulong( call->args[1], before );
 }

@@ -323,12 +323,15 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
    before it and finds nothing, or waits until the suspension is complete. */
 #define SUSPEND_WAIT UINT32_MAX                 /* somebody is suspending it: try again */
 #define SUSPEND_MAX  0x7f                       /* as on Windows; nothing is counted any more */
-/* These return the count before. A suspension that is there already, or the thread's own. */
+/* These return the count before. *word: the state word as the exchange has left it; a look at it
+   later may see what others have done since. A suspension that is there already, or the thread's
+   own: */
 uint32_t ums_context_suspended( struct ums_context *context );
-uint32_t ums_context_resumed( struct ums_context *context ); /* 0, SUSPEND_WAIT: nothing is changed */
-/* A suspension that is being made, until _made says how it ended. */
-uint32_t ums_context_suspending( struct ums_context *context );
-void ums_context_suspend_made( struct ums_context *context, int made );
+/* 0, SUSPEND_WAIT: nothing is changed. wait: 0, do not say SUSPEND_WAIT */
+uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *word );
+/* A suspension that is being made, until _made says how it ended and returns the word. */
+uint32_t ums_context_suspending( struct ums_context *context, uint64_t *word );
+uint64_t ums_context_suspend_made( struct ums_context *context, int made );
 /* A reference, if this still is the context of that thread. */
 int ums_context_hold( struct ums_context *context, uint32_t tid );
 static inline enum worker_state word_state( uint64_t word )
@@ -361,14 +364,15 @@ void ums_worker_start( struct ums_context *w );
 void ums_worker_end( struct ums_context *w );
 void ums_worker_killed( struct ums_context *w ); /* by whoever killed the thread */
 void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */
-int  ums_worker_continued( struct ums_context *w ); /* by whoever is about to resume it */
+/* By whoever is about to resume it; word: without the suspension. */
+int  ums_worker_continued( struct ums_context *w, uint64_t word );
 void ums_worker_queue_stopped( struct ums_context *w, uint64_t word );
 
 /* The worker itself, at home or on a carrier. Those that enter the kernel return at home. */
 static inline int ums_worker_is_carried( struct ums_context *w );
 void ums_worker_go_home( struct ums_context *w );
 void ums_worker_give_way( struct ums_context *w );
-/* A worker that suspends another: it must not be stopped while that one's carrier stands still. */
+/* A worker that suspends or resumes another: it must not be stopped in the middle of that. */
 void ums_worker_busy( struct ums_context *w, int more );
 int  ums_worker_block( struct ums_context *w, uintptr_t payload );
 int  ums_worker_enter_kernel( struct ums_context *w );

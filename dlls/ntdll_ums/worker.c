@@ -379,11 +379,10 @@ void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
 }
 
 /* Its thread is about to be resumed for good. One that was stopped at home goes on when it is
-   executed. 1: do not resume its thread now. */
-int ums_worker_continued( struct ums_context *w )
+   executed, which may happen at once: word is what the end of the suspension has left, and by now it
+   may run again. 1: do not resume its thread now. */
+int ums_worker_continued( struct ums_context *w, uint64_t word )
 {
-    uint64_t word = atomic_load( &w->word );
-
     ums_worker_queue_stopped( w, word );
     return (word & WORD_STOPPED) != 0;
 }
