@@ -259,7 +259,8 @@ static enum verdict run_test( const struct test *test )
     si.hStdInput = GetStdHandle( STD_INPUT_HANDLE );
     si.hStdOutput = GetStdHandle( STD_OUTPUT_HANDLE );
     si.hStdError = GetStdHandle( STD_ERROR_HANDLE );
-    /* about one start in 10,000 fails so on Wine 8.0, with no UMS anywhere: nothing of it has run */
+    /* about one start in 10,000 fails so on Wine 8.0, with no UMS anywhere: nothing of it
+       has run */
     for (tries = 0, started = FALSE; tries < 3 && !started; tries++)
     {
         started = CreateProcessA( NULL, command, NULL, NULL, TRUE, 0, NULL, NULL, &si, &pi );

@@ -400,8 +400,8 @@ static void a_killed_orphan_is_delivered( void **state )
 
 static int found_while_ending, found_after;
 
-/* The end is announced, and the client deletes the context at once. Who suspends the thread now must
-   still see that a scheduler waits for it. */
+/* The end is announced, and the client deletes the context at once. Who suspends the thread now
+   must still see that a scheduler waits for it. */
 static void delete_at_once( void *event )
 {
     struct ums_context *first;

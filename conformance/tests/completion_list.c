@@ -166,7 +166,8 @@ START_TEST( list_event_late )
         for (until = clock_ms() + i / 2; clock_ms() < until; ) SwitchToThread();
         ok( pGetUmsCompletionListEvent( list, &event ), "no event, error %lu\n", GetLastError() );
         wait = WaitForSingleObject( event, WAIT_BOUND );
-        ok( wait == WAIT_OBJECT_0, "1.2 event not signalled within %d ms: %lu\n", WAIT_BOUND, wait );
+        ok( wait == WAIT_OBJECT_0, "1.2 event not signalled within %d ms: %lu\n", WAIT_BOUND,
+            wait );
         finish_workers( list, NULL, 0, 1 );
         ok( worker_delete( &worker ), "context not deleted\n" );
         CloseHandle( event );

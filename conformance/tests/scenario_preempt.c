@@ -181,8 +181,8 @@ static DWORD spoil_body( struct kit_worker *worker )
     return (DWORD)x & 0;
 }
 
-/* Suspended anywhere in a loop that has a value in every register, and resumed, many times. Whenever
-   one is off, another worker of its scheduler uses the registers. */
+/* Suspended anywhere in a loop that has a value in every register, and resumed, many times.
+   Whenever one is off, another worker of its scheduler uses the registers. */
 START_TEST( scenario_preempt_registers )
 {
     struct kit_sched *scheds[2];

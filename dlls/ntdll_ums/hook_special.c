@@ -19,8 +19,8 @@
 
 #define PROCESS_INSTRUMENTATION_CALLBACK 40     /* PROCESSINFOCLASS [sdk] */
 
-/* 100 ns. So long a resume waits for a suspension that is being made. Whoever makes it may have been
-   suspended in the middle of it, by our caller even. */
+/* 100 ns. So long a resume waits for a suspension that is being made. Whoever makes it may have
+   been suspended in the middle of it, by our caller even. */
 #define PATIENCE 2000000
 
 void (*ums_child_hook)( HANDLE process );
@@ -35,15 +35,15 @@ static NTSTATUS native( struct ums_call *call )
 static uint32_t thread_id( HANDLE thread )
 {
     struct thread_basic_info info;
-    NTSTATUS status = NtQueryInformationThread( thread, ThreadBasicInformation, &info, sizeof(info),
-                                                NULL );
+    ULONG size = sizeof(info);
+    NTSTATUS status = NtQueryInformationThread( thread, ThreadBasicInformation, &info, size, NULL );
     HANDLE copy;
 
     if (status == STATUS_ACCESS_DENIED &&
         DuplicateHandle( GetCurrentProcess(), thread, GetCurrentProcess(), &copy,
                          THREAD_QUERY_INFORMATION, FALSE, 0 ))
     {
-        status = NtQueryInformationThread( copy, ThreadBasicInformation, &info, sizeof(info), NULL );
+        status = NtQueryInformationThread( copy, ThreadBasicInformation, &info, size, NULL );
         CloseHandle( copy );
     }
     if (status || (DWORD)(ULONG_PTR)info.pid != GetCurrentProcessId()) return 0;
@@ -118,8 +118,8 @@ ums_status ums_set_context_native( void *thread, const void *context )
     return thread_call( "NtSetContextThread", thread, (void *)context );
 }
 
-/* While its target, or the target's carrier, stands still, or a scheduler has not been told, a worker
-   that does this must not be stopped itself. (A plain thread that is leaves them so.) */
+/* While its target, or the target's carrier, stands still, or a scheduler has not been told, a
+   worker that does this must not be stopped itself. (A plain thread that is leaves them so.) */
 static void hold_self( struct ums_context *self, int more )
 {
     if (self && self->kind == CONTEXT_WORKER) ums_worker_busy( self, more );
@@ -304,9 +304,10 @@ static int may_resume( HANDLE thread )
            (info.GrantedAccess & THREAD_SUSPEND_RESUME);
 }
 
-/* Every suspension by this process is counted before it is made. So where none is counted the thread
-   is left alone: a suspension may be counted and made as we look, and a worker that was stopped in
-   user code stands still until it is executed. (What another process has suspended, it resumes.) */
+/* Every suspension by this process is counted before it is made. So where none is counted the
+   thread is left alone: a suspension may be counted and made as we look, and a worker that was
+   stopped in user code stands still until it is executed. (What another process has suspended, it
+   resumes.) */
 uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self )
 {

@@ -36,7 +36,8 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
     uint64_t ret;
     int entered;
 
-    if (ums_is_parked_thread( self, here ) || self->inside) return dispatcher( library, code, args );
+    if (ums_is_parked_thread( self, here ) || self->inside)
+        return dispatcher( library, code, args );
     ums_worker_give_way( self );
     if (library == local_library && code == local_code)
     {

@@ -90,7 +90,7 @@ ums_stub_hook:
         jmp     stub_frame
         .seh_endproc
 
-/* ---- a call to the Unix side that is no system call: library in rcx, code in edx, args in r8 ---- */
+/* ---- a call to the Unix side that is no system call. rcx: library, edx: code, r8: args ---- */
 
         .globl  ums_unix_hook
         .def    ums_unix_hook; .scl 2; .type 32; .endef
@@ -192,7 +192,8 @@ ums_call_dispatcher:
         ret
         .seh_endproc
 
-/* ums_call_stub( stub in rcx, args in rdx ): the private copy of a patched stub; the frame above. */
+/* ums_call_stub( stub in rcx, args in rdx ): the private copy of a patched stub; the frame
+   above. */
         .globl  ums_call_stub
         .def    ums_call_stub; .scl 2; .type 32; .endef
         .p2align 4

@@ -54,9 +54,9 @@ ums_status ke_event_duplicate( void *event, void **copy );
 
 /* ---- this thread ---- */
 
-/* The UMS context of the calling thread, NULL on a plain thread. One load from the TEB. And where in
-   the TEB it is, for prefetching. Each switch asks: a host may have both inline, in the header that
-   KE_INLINE names. */
+/* The UMS context of the calling thread, NULL on a plain thread. One load from the TEB. And where
+   in the TEB it is, for prefetching. Each switch asks: a host may have both inline, in the header
+   that KE_INLINE names. */
 #ifdef KE_INLINE
 #include KE_INLINE
 #else

@@ -158,8 +158,8 @@ static inline void prefetch( struct ums_scheduler *s, struct ums_context *w )
     __builtin_prefetch( &next_but_one->sp, 1 );
 }
 
-/* The worker is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks the
-   owner against s->current. word: as it was. */
+/* The worker is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks
+   the owner against s->current. word: as it was. */
 static __attribute__((noinline)) int32_t execute_taken( struct ums_scheduler *s,
                                                          struct ums_context *w, uint64_t word )
 {

@@ -46,9 +46,9 @@ static inline uint64_t worker_leave_carrier( struct ums_context *w, uint64_t to 
 
 /* CARRIED to READY with no flag. One byte is stored, the state's: others change the flags in the
    bytes above meanwhile, with locked operations on the whole word, which neither loses. Release:
-   who sees READY sees the user part. It is no barrier, and none is needed: who has set a flag before
-   it looked at the state either sees READY, or CARRIED for a little longer, and looks again when it
-   has stopped the carrier (ums_worker_stopped). */
+   who sees READY sees the user part. It is no barrier, and none is needed: who has set a flag
+   before it looked at the state either sees READY, or CARRIED for a little longer, and looks again
+   when it has stopped the carrier (ums_worker_stopped). */
 static inline void worker_give_away( struct ums_context *w )
 {
     atomic_store_explicit( (_Atomic uint8_t *)&w->word, WORKER_READY, memory_order_release );

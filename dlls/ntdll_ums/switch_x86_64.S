@@ -363,8 +363,8 @@ return_by_jump:
 /* ---- a carried worker that is stopped anywhere in user code ---- */
 
 /* ke_preempted: the suspender has put its thread here, with rcx: w, rdx: s and rsp: s->base, after
-   it had put the worker's general registers into w->context and set w->preempted. Everything else is
-   still the worker's. */
+   it had put the worker's general registers into w->context and set w->preempted. Everything else
+   is still the worker's. */
         GLOBAL  ke_preempted
         .seh_endprologue
         movq    %rcx,%rbx

@@ -18,7 +18,7 @@
  *     NONE --bind--> STARTING --home parks--> QUEUED --dequeue--> READY
  *     READY --execute--> CARRIED
  *     CARRIED --yield--> READY                           by its carrier
- *     CARRIED --handoff, or it enters the kernel--> RUNNING, INKERNEL, BLOCKED at home   by its carrier
+ *     CARRIED --handoff, or enters the kernel--> RUNNING, INKERNEL, BLOCKED at home   by its carrier
  *     CARRIED --suspended--> BLOCKED                     by its carrier
  *     RUNNING --yield--> READY                           by the worker at home, as all below
  *     RUNNING --wait that will block--> BLOCKED          before it waits
@@ -77,8 +77,8 @@ enum worker_state
 #define WORD_PARKED     (WORD_HOME | WORD_STOPPED | WORD_PREEMPTED)     /* cleared by Execute */
 #define WORD_SUSPENDING ((uint64_t)0xf000)      /* how many are suspending its thread now: resuming
                                                    waits for them */
-#define WORD_SUSPENDED  ((uint64_t)0x7f0000)    /* how often it is suspended; if at all, it may not be
-                                                   executed. By who suspends, resumes */
+#define WORD_SUSPENDED  ((uint64_t)0x7f0000)    /* how often it is suspended; if at all, it may not
+                                                   be executed. By who suspends, resumes */
 #define WORD_SEQ        ((uint64_t)0x800000)    /* one step of the sequence number in bits 23-63:
                                                    each execute and each call is one */
 #define WORD_SEQ_MASK   (~(WORD_SEQ - 1))

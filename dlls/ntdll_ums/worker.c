@@ -128,8 +128,8 @@ int ums_worker_block( struct ums_context *w, uintptr_t payload )
     return left;
 }
 
-/* From here on the scheduler may have taken the worker and even be gone: then this wakes whoever has
-   the slot. */
+/* From here on the scheduler may have taken the worker and even be gone: then this wakes whoever
+   has the slot. */
 static void watch( struct ums_scheduler *owner )
 {
     if (atomic_load( &owner->watching )) return;
@@ -150,7 +150,7 @@ int ums_worker_enter_kernel( struct ums_context *w )
         ke_leave_carrier( w, w->owner, ums_left_inkernel, 0 );
         return 1;
     }
-    ums_worker_busy( w, 1 );                        /* stopped between the two steps, nobody would look */
+    ums_worker_busy( w, 1 );                    /* stopped in between, nobody would look */
     word = atomic_load( &w->word );
     while (word_state( word ) == WORKER_RUNNING && !entered)
     {
@@ -379,8 +379,8 @@ void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
 }
 
 /* Its thread is about to be resumed for good. One that was stopped at home goes on when it is
-   executed, which may happen at once: word is what the end of the suspension has left, and by now it
-   may run again. 1: do not resume its thread now. */
+   executed, which may happen at once: word is what the end of the suspension has left, and by now
+   it may run again. 1: do not resume its thread now. */
 int ums_worker_continued( struct ums_context *w, uint64_t word )
 {
     ums_worker_queue_stopped( w, word );
