@@ -6,15 +6,16 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * What is modelled: dlls/ntdll_ums/{scheduler,worker,carry,completion}.c, state.h, and of
- * hook_special.c and ke_carry.c what suspends and resumes. The state word is one number here too:
- * state, flags, sequence number; a step is one access to what threads share.
+ * hook_special.c, context.c and ke_carry.c what suspends and resumes. The state word is one number
+ * here too: state, flags, both counts of suspensions; a step is one access to what threads share.
  *
  *   Home       a worker's home thread, and the worker itself while it runs at home (worker.c)
  *   Scheduler  a scheduler thread, and the worker that it carries (scheduler.c, carry.c), with a
  *              client that executes whatever yielded or was dequeued, and sleeps on its completion
  *              list when there is nothing (completion.c)
  *   Suspender  a plain thread that suspends a worker, may wait until its scheduler has got control
- *              back, and resumes it (hook_special.c, ke_carry.c)
+ *              back, and resumes it (hook_special.c, ke_carry.c). The same by a worker, and a worker
+ *              that suspends itself, are in Home
  *
  * A worker does ACTIONS things and ends. Each is a yield, a wait, a call that may block, or a call
  * that only has to be made at home; what and where, spin tries out.
@@ -37,23 +38,24 @@
  * waiting until it can be done. Sleeping on a token is waiting for it: who sets it wakes always.
  * Fields that nobody reads any more are cleared, so that spin sees fewer states.
  *
+ * Of a resume that finds a suspension in the making only the waiting is modelled, not that it gives
+ * up after a while (PATIENCE). Suspensions do not fail.
+ *
  * MISTAKE_... seeds a mistake, which spin has to find. OPEN_... is what the code does today and
  * spin refutes; without it the model has what the code should do:
- *   SUSPENDED_IN_STEPS        suspend_count, WORD_SUSPENDED and the look at WORD_STOPPED are steps
- *                             of their own (ums_context_suspended, then ums_special_suspend and
- *                             ums_worker_continued look). Between a resume's clearing and its look
- *                             the worker may be executed: then its thread is resumed too early, and
- *                             if it was in its parking place nobody wakes it again. A second
- *                             suspender may take the first one's WORD_STOPPED for an old one
- *   RESUME_NOT_BUSY           a worker that resumes another can be stopped in the middle of the
- *                             push, and nobody gets the signal
- *   RESUMED_BEFORE_SUSPENDED  a worker that suspends itself is resumed when its scheduler has been
- *                             told: before its thread has stopped. It stops then, and for good
- *   LINK_AFTER_READY          ums_list_take reads the link of a worker that a poller may have run
- *                             and queued again meanwhile: the rest of the chain is lost
- * And without a macro, SUSPENDERS=2 with ACTIONS=2: one resumes the thread, stopped at home, of a
- * worker for which the other has counted his suspension and not yet made it. It runs for a moment
- * with WORD_STOPPED, and if it parks, the next Execute resumes it and does not wake it.
+ *   RESUME_HALF_BUSY           a worker that resumes another is not busy any more when it has taken
+ *                              the suspension off and resumes the thread (ums_special_resume). If it
+ *                              is stopped in between, the other is executed, goes home, and waits for
+ *                              its thread, with the only scheduler on which the first could go on
+ *   EXECUTED_BEFORE_SUSPENDED  a worker that suspends itself is counted, then stopped by somebody
+ *                              else, and both suspensions are resumed, before its own call stops it.
+ *                              So Execute resumes its thread (send_home, ke_resume_thread), which
+ *                              does not stand still; it stops then, and for good
+ *   TRIED_BEFORE_SUSPENDED     the same, if whoever suspends it finds it busy and lets it go on
+ *                              (hold_still, suspend_still). Meanwhile the resume that is meant for
+ *                              the worker's own suspension has undone that try
+ * For the last two: every resume of a thread has to go on until a thread that suspends itself has
+ * stopped, not only that in ums_special_resume.
  */
 
 #ifndef SCHEDULERS
@@ -105,20 +107,32 @@
 #define BLOCKED   7
 #define DEAD      8
 
-#define SUSPENDED 16
-#define HOME      32
-#define STOPPED   64
-#define PREEMPTED 128
+#define HOME      16
+#define STOPPED   32
+#define PREEMPTED 64
 #define PARKED    (HOME | STOPPED | PREEMPTED)
+#define SUSPENDING      384     /* how many are suspending it now */
+#define SUSPENDING_ONE  128
+#define SUSPENDED       1536    /* how often it is suspended */
+#define SUSPENDED_ONE   512
 
 #define STATE(word)          ((word) & 15)
+#define COUNT(word)          ((word) / SUSPENDED_ONE)
 #define WITH(word, state)    (((word) & ~15) | (state))
 
-byte word[WORKERS] = (START -> STARTING : READY);
+#define HAS(set, w)          (((set) >> (w)) & 1)
+
+short word[WORKERS] = (START -> STARTING : READY);
 byte owner[WORKERS];            /* written by Execute */
 byte list_of[WORKERS];          /* where it is queued next; written by Execute */
-byte busy[WORKERS];
-byte suspend_count[WORKERS];
+byte busy[WORKERS + 1];         /* the last: of who is no worker, nobody looks */
+#ifdef SUSPENDS_SELF
+bool self_suspending[WORKERS];
+bool own_suspension;            /* the first worker's, counted and not resumed yet */
+#define SELF_SUSPENDING( w ) self_suspending[w]
+#else
+#define SELF_SUSPENDING( w ) false
+#endif
 bool home_token[WORKERS] = LATE_TOKENS;     /* from an earlier life of its slot */
 
 bool posted[SCHEDULERS];
@@ -168,14 +182,13 @@ byte where[WORKERS];            /* in its program: what its home thread finds wh
 byte ready = (START -> 0 : (1 << WORKERS) - 1);    /* a bit for each worker that can be executed */
 byte ended;                     /* so many were dequeued dead */
 byte polls = POLLS;
-#ifdef WORKER_RESUMES
-bool may_end;                   /* the second worker has resumed the first */
+#if defined( WORKER_RESUMES ) || defined( WORKER_SUSPENDS )
+bool may_end;                   /* the second worker has resumed, or begun to suspend, the first */
 #define MAY_END( w )         (w == 0 || may_end)
 #else
 #define MAY_END( w )         true
 #endif
 
-#define HAS(set, w)          (((set) >> (w)) & 1)
 #define ALL_ENDED            (ended == WORKERS)
 
 /* ---- for what has to hold ---- */
@@ -332,11 +345,11 @@ inline take( l )
     atomic { next = head[l]; head[l] = 0 }
     do
     :: atomic { next -> make_ready( next - 1 )
-#ifndef OPEN_LINK_AFTER_READY
+#ifndef MISTAKE_LINK_AFTER_READY
         ; next = link[next - 1]
 #endif
         }
-#ifdef OPEN_LINK_AFTER_READY
+#ifdef MISTAKE_LINK_AFTER_READY
         next = link[next - 1]
 #endif
     :: !next -> break
@@ -430,13 +443,6 @@ inline list_wait( l )
 
 /* ---- suspending ---- */
 
-/* Count, flag and the look at the word belong together. */
-#ifdef OPEN_SUSPENDED_IN_STEPS
-#define TOGETHER_IF_MENDED
-#else
-#define TOGETHER_IF_MENDED atomic
-#endif
-
 /* ums_worker_queue_stopped; seen: the word as it was seen */
 inline queue_stopped( w, seen )
 {
@@ -463,58 +469,180 @@ inline resume_thread( w )
     }
 }
 
-#if SUSPENDERS
-/* ums_context_suspended( w, 1 ); count: as it was; stands: it stands still since an earlier
-   suspension, nobody has executed it since it was resumed */
-inline announce( w, count, stands )
+/* resume: for good, not to try again. It goes on until a thread that suspends itself has stopped. */
+inline resume_surely( w )
 {
-    TOGETHER_IF_MENDED
+    atomic
     {
-        atomic { count = suspend_count[w]; suspend_count[w]++ }
+#ifndef MISTAKE_RESUMED_BEFORE_SUSPENDED
+        stopped[w] || !SELF_SUSPENDING( w );
+#endif
         if
-        :: !count -> word[w] = word[w] | SUSPENDED
+        :: stopped[w] -> stopped[w]--
         :: else
-        fi;
-        stands = !count && (word[w] & STOPPED)
+        fi
     }
 }
 
-/* ums_special_resume; seen: the word when it is not suspended any more */
-inline resume( w, count, seen )
+#if SUSPENDERS
+
+#define NOBODY  WORKERS         /* self: a plain thread */
+
+/* hold_self, let_others_go_on until they have done something */
+inline hold_self( self )
 {
-    count = suspend_count[w];
     if
-    :: !count -> resume_thread( w )
-    :: else ->
-        TOGETHER_IF_MENDED
+    :: atomic { self != NOBODY -> busy[self]++ }
+    :: else
+    fi
+}
+
+inline let_self_go( self )
+{
+    if
+    :: atomic { self != NOBODY -> busy[self]-- }
+    :: else
+    fi
+}
+
+/* ums_special_resume; seen: the word that the end of the suspension has left. count: as it was, and
+   then whether the thread is left alone. */
+inline resume( w, self, count, seen )
+{
+#ifndef MISTAKE_RESUME_NOT_BUSY
+    hold_self( self );
+#endif
+#ifdef MISTAKE_RESUME_DOES_NOT_WAIT
+#define NOT_SUSPENDING( word )  true
+#else
+#define NOT_SUSPENDING( word )  (!((word) & SUSPENDED) || !((word) & SUSPENDING))
+#endif
+    do
+    :: atomic
         {
-            atomic { suspend_count[w]--; count = suspend_count[w] }
+            NOT_SUSPENDING( word[w] ) ->
+            count = COUNT( word[w] );
             if
-            :: count
-            :: else ->
-                word[w] = word[w] & ~SUSPENDED;
-                seen = word[w]
-            fi
+            :: count -> word[w] = word[w] - SUSPENDED_ONE
+            :: else
+            fi;
+            seen = word[w];
+            break
         }
-        if
-        :: count -> resume_thread( w )
-        :: else ->
-            /* ums_worker_continued */
-            count = (seen & STOPPED) != 0;
-            queue_stopped( w, seen );
-            if
-            :: count                            /* it goes on when it is executed */
-            :: else ->
-#ifdef SUSPENDS_SELF
-#ifndef OPEN_RESUMED_BEFORE_SUSPENDED
-                stopped[w];                     /* it announces first, and stops then */
+    :: atomic { self != NOBODY && !NOT_SUSPENDING( word[w] ) -> skip }
+        let_self_go( self );
+        NOT_SUSPENDING( word[w] );
+        hold_self( self )
+    od;
+#ifdef MISTAKE_RESUME_LOOKS_LATE
+    seen = word[w];
 #endif
+    if
+    :: atomic { count == 1 -> count = (seen & STOPPED) != 0 }
+        queue_stopped( w, seen )                /* ums_worker_continued */
+    :: atomic { count != 1 ->
+#ifdef MISTAKE_RESUMES_UNCOUNTED
+        count = 0
+#else
+        count = !count
 #endif
-                resume_thread( w )
-            fi
-        fi
+        }
     fi;
+#ifdef OPEN_RESUME_HALF_BUSY
+    let_self_go( self );
+#endif
+    if
+    :: count                                    /* it goes on when it is executed */
+    :: else -> resume_surely( w )
+    fi;
+#if !defined( MISTAKE_RESUME_NOT_BUSY ) && !defined( OPEN_RESUME_HALF_BUSY )
+    let_self_go( self );
+#endif
     atomic { count = 0; seen = 0 }
+}
+
+#if SCHEDULERS > 1
+#define IS_ON_A_SCHEDULER( w )  (awaits[0] == w + 1 || awaits[1] == w + 1)
+#else
+#define IS_ON_A_SCHEDULER( w )  (awaits[0] == w + 1)
+#endif
+#if LISTS > 1
+#define LISTS_ARE_EMPTY         (!head[0] && !head[1])
+#else
+#define LISTS_ARE_EMPTY         (!head[0])
+#endif
+
+#define GOT_CONTROL( w )        ((!IS_ON_A_SCHEDULER( w ) && LISTS_ARE_EMPTY) || ALL_ENDED)
+
+/* suspend_still: suspend until it is not busy */
+inline hold_still( w, self )
+{
+    do
+    :: stopped[w]++;
+        if
+        :: busy[w] ->
+#ifdef OPEN_TRIED_BEFORE_SUSPENDED
+            resume_thread( w );
+#else
+            resume_surely( w );
+#endif
+            let_self_go( self );
+            !busy[w];
+            hold_self( self )
+        :: else -> break
+        fi
+    od
+}
+
+/* ums_worker_stopped */
+inline stop( w, seen, own )
+{
+    do
+    :: atomic { seen = word[w]; own = owner[w] }
+        if
+        :: STATE( seen ) == CARRIED ->          /* ke_preempt */
+            atomic
+            {
+                in_user_code[w] || STATE( word[w] ) != CARRIED;
+                if
+                :: in_user_code[w] -> put_down[w] = true; break
+                :: else
+                fi
+            }
+        :: STATE( seen ) == RUNNING ->
+            if
+            :: atomic { word[w] == seen -> word[w] = WITH( word[w], BLOCKED ) | STOPPED }
+                scheduler_post( own, w, 0 );
+                break
+            :: word[w] != seen
+            fi
+        :: else -> break
+        fi
+    od;
+    atomic { seen = 0; own = 0 }
+}
+
+/* ums_special_suspend */
+inline suspend( w, self, count, seen, own )
+{
+    hold_self( self );
+    atomic                                      /* ums_context_suspending */
+    {
+        count = COUNT( word[w] );
+        word[w] = word[w] + SUSPENDED_ONE + SUSPENDING_ONE;
+        seen = word[w]
+    }
+#ifdef MISTAKE_SUSPENDER_LOOKS_LATE
+    seen = word[w];
+#endif
+    if
+    :: atomic { !count && (seen & STOPPED) -> seen = 0 }
+    :: atomic { count || !(seen & STOPPED) -> seen = 0; count = 0 }
+        hold_still( w, self );
+        stop( w, seen, own )
+    fi;
+    word[w] = word[w] - SUSPENDING_ONE;         /* ums_context_suspend_made */
+    let_self_go( self )
 }
 
 #endif
@@ -592,7 +720,8 @@ inline queue_rest( w )
 /* The home thread is _pid 0 or 1: suspended, it does nothing. */
 active [WORKERS] proctype Home() provided (!stopped[_pid])
 {
-    byte own, before, seen;
+    short seen;
+    byte own, before;
     bool ok, entered, in_callback;
 
 #if START
@@ -630,8 +759,15 @@ plain:
         goto resumes
 #endif
 #ifdef SUSPENDS_SELF
-    :: atomic { left[_pid] -> left[_pid]--; halted[_pid] = 1 }
+    :: atomic { left[_pid] -> left[_pid]-- }
         goto suspends_self
+#endif
+#ifdef WORKER_SUSPENDS
+    :: atomic { _pid == 1 && !may_end -> may_end = true }
+        if
+        :: STATE( word[0] ) != DEAD -> goto suspends
+        :: else -> goto plain
+        fi
 #endif
     :: !left[_pid] && MAY_END( _pid ) -> goto ends
     :: left[_pid]
@@ -647,18 +783,29 @@ plain:
     }
 #ifdef WORKER_RESUMES
 resumes:
-#ifndef OPEN_RESUME_NOT_BUSY
-    busy_begins( _pid );
+    resume( 0, _pid, own, seen );
+    goto plain;
 #endif
-    resume( 0, own, seen );
-#ifndef OPEN_RESUME_NOT_BUSY
-    busy_ends( _pid );
-#endif
+#ifdef WORKER_SUSPENDS
+suspends:
+    suspend( 0, _pid, before, seen, own );
+    halted[0]++;
+    if
+    :: true
+    :: true -> GOT_CONTROL( 0 )
+    fi;
+    halted[0]--;
+    resume( 0, _pid, own, seen );
     goto plain;
 #endif
 #ifdef SUSPENDS_SELF
-suspends_self:
-    announce( _pid, own, ok );
+suspends_self:                                  /* suspend_self */
+    atomic
+    {
+        self_suspending[_pid] = true;
+        word[_pid] = word[_pid] + SUSPENDED_ONE;
+        own_suspension = true
+    }
     atomic { busy_begins( _pid ); own = owner[_pid] }
     leave( _pid, BLOCKED, ok );
     if
@@ -667,7 +814,11 @@ suspends_self:
     fi;
     atomic { own = 0; busy_ends( _pid ) }
     stopped[_pid]++;
-    goto back;
+    self_suspending[_pid] = false;
+    if
+    :: ok -> goto back
+    :: else -> goto plain
+    fi;
 #endif
 
 yield:
@@ -841,7 +992,8 @@ ends:                                           /* ums_worker_end */
 
 active [SCHEDULERS] proctype Scheduler()
 {
-    byte s, w, before, next, got, seen;
+    short seen;
+    byte s, w, before, next, got;
     bool stays_home, was_stopped, found;
 
     s = _pid - WORKERS;
@@ -988,7 +1140,11 @@ left_running:
 #endif
     word[w] = WITH( word[w], RUNNING );
     if
+#ifdef OPEN_EXECUTED_BEFORE_SUSPENDED
     :: was_stopped -> resume_thread( w )
+#else
+    :: was_stopped -> resume_surely( w )
+#endif
 #ifdef MISTAKE_TOKEN_BEFORE_STATE
     :: else
 #else
@@ -1063,107 +1219,55 @@ leaves_mode:
 
 #if SUSPENDERS
 
-#if SCHEDULERS > 1
-#define IS_ON_A_SCHEDULER( w )  (awaits[0] == w + 1 || awaits[1] == w + 1)
+#ifdef WORKER_SUSPENDS
+#define TARGET  1
 #else
-#define IS_ON_A_SCHEDULER( w )  (awaits[0] == w + 1)
+#define TARGET  0
 #endif
-#if LISTS > 1
-#define LISTS_ARE_EMPTY         (!head[0] && !head[1])
-#else
-#define LISTS_ARE_EMPTY         (!head[0])
-#endif
-
-/* suspend_still: suspend until it is not busy */
-inline hold_still( w )
-{
-    do
-    :: stopped[w]++;
-        if
-        :: busy[w] ->
-            resume_thread( w );
-            !busy[w]
-        :: else -> break
-        fi
-    od
-}
-
-/* ums_worker_stopped */
-inline stop( w, seen, own )
-{
-    do
-    :: atomic { seen = word[w]; own = owner[w] }
-        if
-        :: STATE( seen ) == CARRIED ->          /* ke_preempt */
-            atomic
-            {
-                in_user_code[w] || STATE( word[w] ) != CARRIED;
-                if
-                :: in_user_code[w] -> put_down[w] = true; break
-                :: else
-                fi
-            }
-        :: STATE( seen ) == RUNNING ->
-            if
-            :: atomic { word[w] == seen -> word[w] = WITH( word[w], BLOCKED ) | STOPPED }
-                scheduler_post( own, w, 0 );
-                break
-            :: word[w] != seen
-            fi
-        :: else -> break
-        fi
-    od;
-    atomic { seen = 0; own = 0 }
-}
-
-inline suspend( w, count, seen, own )
-{
-    announce( w, count, seen );
-    if
-    :: atomic { seen -> seen = 0 }
-    :: else ->
-        hold_still( w );
-        stop( w, seen, own )
-    fi;
-    count = 0
-}
-
-#define GOT_CONTROL( w )        ((!IS_ON_A_SCHEDULER( w ) && LISTS_ARE_EMPTY) || ALL_ENDED)
 
 active [SUSPENDERS] proctype Suspender()
 {
-    byte times = SUSPENSIONS, count, own, before, seen;
+    short seen;
+    byte times = SUSPENSIONS, count, own, before;
 
 #ifdef WORKER_RESUMES
     /* the first worker is suspended, the second resumes it and is itself suspended in that */
-    suspend( 0, count, seen, own );
+    suspend( 0, NOBODY, count, seen, own );
     halted[0] = 1;
     GOT_CONTROL( 0 );
-    suspend( 1, count, seen, own );
+    suspend( 1, NOBODY, count, seen, own );
     GOT_CONTROL( 1 );
-    resume( 1, count, seen )
+    resume( 1, NOBODY, count, seen )
 #else
 #ifdef SUSPENDS_SELF
-    /* resume whoever has suspended himself, when the scheduler has been told */
+    /* the first one resumes whoever has suspended himself, as soon as he has said so */
     do
-    :: atomic { halted[0] && !IS_ON_A_SCHEDULER( 0 ) && (word[0] & SUSPENDED) -> halted[0] = 0 }
-        resume( 0, count, seen )
-    :: ALL_ENDED -> break
-    od
-#else
+    :: _pid != WORKERS + SCHEDULERS -> break
+    :: atomic { _pid == WORKERS + SCHEDULERS && own_suspension -> own_suspension = false }
+        resume( 0, NOBODY, count, seen )
+    :: _pid == WORKERS + SCHEDULERS && ALL_ENDED -> goto ends
+    od;
+#endif
     do
-    :: atomic { times && STATE( word[0] ) != DEAD -> times-- }
-        suspend( 0, count, seen, own );
-        halted[0]++;
+    :: atomic { times && STATE( word[TARGET] ) != DEAD -> times-- }
+#ifdef RESUMES_TWICE
+        resume( TARGET, NOBODY, count, seen );
+#endif
+        suspend( TARGET, NOBODY, count, seen, own );
+        halted[TARGET]++;
         if
         :: true
-        :: true -> GOT_CONTROL( 0 )
+        :: true -> GOT_CONTROL( TARGET )
         fi;
-        halted[0]--;
-        resume( 0, count, seen )
-    :: else -> break
-    od
+        halted[TARGET]--;
+        resume( TARGET, NOBODY, count, seen );
+#ifdef RESUMES_TWICE
+        resume( TARGET, NOBODY, count, seen )
 #endif
+    :: else -> break
+    od;
+ends:
+    skip
 #endif
 }
 
