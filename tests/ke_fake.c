@@ -153,8 +153,9 @@ uint32_t ke_thread_id( void )
     return (uint32_t)syscall( SYS_gettid );
 }
 
-void ke_resume_thread( uint32_t tid )
+void ke_resume_thread( const struct ums_context *w, uint32_t tid )
 {
+    (void)w;
     atomic_store( &fake_resumed, tid );
 }
 

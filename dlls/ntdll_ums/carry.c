@@ -35,7 +35,7 @@ static void send_home( struct ums_context *w, uint64_t to, int stopped )
 
     atomic_fetch_or_explicit( &w->flags, CONTEXT_RUNNING_ON_SELF_THREAD, memory_order_relaxed );
     worker_leave_carrier( w, to );
-    if (stopped) ke_resume_thread( tid );
+    if (stopped) ke_resume_thread( w, tid );
     else ums_unpark( &w->park );
 }
 

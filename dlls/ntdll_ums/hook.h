@@ -127,6 +127,7 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
    before. */
 ums_status ums_suspend_native( void *thread, ULONG *count );
 ums_status ums_resume_native( void *thread, ULONG *count );
+ums_status ums_resume_worker( void *thread, const struct ums_context *target, ULONG *count );
 ums_status ums_get_context_native( void *thread, void *context );
 ums_status ums_set_context_native( void *thread, const void *context );
 

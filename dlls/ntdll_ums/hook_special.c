@@ -144,13 +144,28 @@ static int is_busy( HANDLE thread, const struct ums_context *target )
     return atomic_load( &target->busy ) != 0;
 }
 
+/* Undo a suspension that was counted. One that suspends itself is counted before its thread is
+   suspended: a resume that comes in between is for that suspension, or for another one that was
+   undone in its place, and must not be lost. */
+ums_status ums_resume_worker( void *thread, const struct ums_context *target, ULONG *count )
+{
+    ULONG before;
+    ums_status status;
+
+    while (!(status = ums_resume_native( thread, &before )) && !before &&
+           atomic_load( &target->self_suspending ))
+        SwitchToThread();
+    if (count) *count = before;
+    return status;
+}
+
 /* Suspend until the thread stands still where nobody waits for it. */
 static int hold_still( HANDLE thread, const struct ums_context *target, struct ums_context *self )
 {
     while (!ums_suspend_native( thread, NULL ))
     {
         if (!is_busy( thread, target )) return 1;
-        ums_resume_native( thread, NULL );
+        ums_resume_worker( thread, target, NULL );
         let_others_go_on( self );
     }
     return 0;
@@ -165,7 +180,7 @@ static NTSTATUS suspend_still( struct ums_call *call, const struct ums_context *
 
     if (!status && own && is_busy( own, target ))
     {
-        ums_resume_native( own, NULL );
+        ums_resume_worker( own, target, NULL );
         let_others_go_on( self );
         hold_still( own, target, self );
     }
@@ -231,7 +246,7 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     held = !stopped && own && hold_still( own, target, self );
     ums_worker_stopped( target );
     if (!(status = native( call ))) ums_worker_killed( target );
-    else if (held && !stays_stopped( target, count )) ums_resume_native( own, NULL );
+    else if (held && !stays_stopped( target, count )) ums_resume_worker( own, target, NULL );
     /* who resumes it has waited until it is dead: nobody has queued it meanwhile */
     suspend_end( self, target, !status );
     if (own) CloseHandle( own );
@@ -284,18 +299,6 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     return (uint64_t)status;
 }
 
-/* One that suspends itself is counted before its thread is suspended: a resume that comes in
-   between is for that suspension, and must not be lost. */
-static NTSTATUS resume( HANDLE thread, const struct ums_context *target, ULONG *count )
-{
-    NTSTATUS status;
-
-    while (!(status = ums_resume_native( thread, count )) && !*count &&
-           atomic_load( &target->self_suspending ))
-        SwitchToThread();
-    return status;
-}
-
 static int may_resume( HANDLE thread )
 {
     OBJECT_BASIC_INFORMATION info;
@@ -317,7 +320,7 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
     uint32_t count;
     ULONG before;
     uint64_t word;
-    NTSTATUS status;
+    NTSTATUS status = 0;
 
     (void)row;
     if (!target || target->kind != CONTEXT_WORKER || !may_resume( (HANDLE)call->args[0] ))
@@ -329,9 +332,9 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
         wait = ke_clock() - begin < PATIENCE;
     }
     if (count == 1) continued = ums_worker_continued( target, word );
-    hold_self( self, -1 );
-    if (!count || continued) return store_ulong( call->args[1], count );
-    status = resume( (HANDLE)call->args[0], target, &before );
+    if (!count || continued) before = count;
+    else status = ums_resume_worker( (HANDLE)call->args[0], target, &before );
+    hold_self( self, -1 );                      /* it may be executed by now, and wait for this */
     return status ? (uint64_t)status : store_ulong( call->args[1], before );
 }
 

@@ -67,8 +67,8 @@ void ke_set_current( struct ums_context *context );
 void *ke_teb( void );
 uint32_t ke_thread_id( void );
 
-/* Resume a thread that was suspended from outside. Enters the kernel. */
-void ke_resume_thread( uint32_t tid );
+/* Resume the worker's thread, which was suspended from outside. Enters the kernel. */
+void ke_resume_thread( const struct ums_context *w, uint32_t tid );
 
 /* ---- scheduler stacks ---- */
 

@@ -178,12 +178,12 @@ uint32_t ke_thread_id( void )
     return GetCurrentThreadId();
 }
 
-void ke_resume_thread( uint32_t tid )
+void ke_resume_thread( const struct ums_context *w, uint32_t tid )
 {
     HANDLE thread = OpenThread( THREAD_SUSPEND_RESUME, FALSE, tid );
 
     if (!thread) return;
-    ums_resume_native( thread, NULL );
+    ums_resume_worker( thread, w, NULL );
     CloseHandle( thread );
 }
 
