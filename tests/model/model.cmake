@@ -69,14 +69,6 @@ ums_add_mistake(resumes_uncounted ${suspend_few} -DRESUMES_TWICE)
 ums_add_mistake(resume_not_busy ${by_worker} -DWORKER_RESUMES)
 ums_add_mistake(resumed_before_suspended ${suspend_few} -DSUSPENDS_SELF -DACTIONS=2)
 ums_add_mistake(link_after_ready -DPOLLS=1 ${short})
-
-# What the code does today, and spin refutes: the model without these macros is what it should do. One that is mended in the
-# code becomes a mistake.
-function(ums_add_open name)
-    string(TOUPPER OPEN_${name} macro)
-    ums_add_model_test(open.${name} fails ${ARGN} -D${macro})
-endfunction()
-
-ums_add_open(resume_half_busy ${by_worker} -DWORKER_RESUMES)
-ums_add_open(executed_before_suspended ${itself_and_another})
-ums_add_open(tried_before_suspended ${itself_and_another})
+ums_add_mistake(resume_half_busy ${by_worker} -DWORKER_RESUMES)
+ums_add_mistake(executed_before_suspended ${itself_and_another})
+ums_add_mistake(tried_before_suspended ${itself_and_another})

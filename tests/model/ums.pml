@@ -41,21 +41,7 @@
  * Of a resume that finds a suspension in the making only the waiting is modelled, not that it gives
  * up after a while (PATIENCE). Suspensions do not fail.
  *
- * MISTAKE_... seeds a mistake, which spin has to find. OPEN_... is what the code does today and
- * spin refutes; without it the model has what the code should do:
- *   RESUME_HALF_BUSY           a worker that resumes another is not busy any more when it has taken
- *                              the suspension off and resumes the thread (ums_special_resume). If it
- *                              is stopped in between, the other is executed, goes home, and waits for
- *                              its thread, with the only scheduler on which the first could go on
- *   EXECUTED_BEFORE_SUSPENDED  a worker that suspends itself is counted, then stopped by somebody
- *                              else, and both suspensions are resumed, before its own call stops it.
- *                              So Execute resumes its thread (send_home, ke_resume_thread), which
- *                              does not stand still; it stops then, and for good
- *   TRIED_BEFORE_SUSPENDED     the same, if whoever suspends it finds it busy and lets it go on
- *                              (hold_still, suspend_still). Meanwhile the resume that is meant for
- *                              the worker's own suspension has undone that try
- * For the last two: every resume of a thread has to go on until a thread that suspends itself has
- * stopped, not only that in ums_special_resume.
+ * MISTAKE_... seeds a mistake, which spin has to find. Many of them are what the code once did.
  */
 
 #ifndef SCHEDULERS
@@ -548,14 +534,14 @@ inline resume( w, self, count, seen )
 #endif
         }
     fi;
-#ifdef OPEN_RESUME_HALF_BUSY
+#ifdef MISTAKE_RESUME_HALF_BUSY
     let_self_go( self );
 #endif
     if
     :: count                                    /* it goes on when it is executed */
     :: else -> resume_surely( w )
     fi;
-#if !defined( MISTAKE_RESUME_NOT_BUSY ) && !defined( OPEN_RESUME_HALF_BUSY )
+#if !defined( MISTAKE_RESUME_NOT_BUSY ) && !defined( MISTAKE_RESUME_HALF_BUSY )
     let_self_go( self );
 #endif
     atomic { count = 0; seen = 0 }
@@ -581,7 +567,7 @@ inline hold_still( w, self )
     :: stopped[w]++;
         if
         :: busy[w] ->
-#ifdef OPEN_TRIED_BEFORE_SUSPENDED
+#ifdef MISTAKE_TRIED_BEFORE_SUSPENDED
             resume_thread( w );
 #else
             resume_surely( w );
@@ -1140,7 +1126,7 @@ left_running:
 #endif
     word[w] = WITH( word[w], RUNNING );
     if
-#ifdef OPEN_EXECUTED_BEFORE_SUSPENDED
+#ifdef MISTAKE_EXECUTED_BEFORE_SUSPENDED
     :: was_stopped -> resume_thread( w )
 #else
     :: was_stopped -> resume_surely( w )
