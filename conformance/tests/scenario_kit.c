@@ -452,6 +452,7 @@ static void kit_poll( struct kit_sched *sched )
 static void kit_loop( struct kit_sched *sched )
 {
     struct kit_worker *worker;
+    DWORD ret;
 
     for (;;)
     {
@@ -463,16 +464,22 @@ static void kit_loop( struct kit_sched *sched )
             kit_execute( sched, worker );
             continue;
         }
-        switch (WaitForMultipleObjects( 3, sched->events, FALSE, sched->polled ? 1 : KIT_LIMIT ))
+        ret = WaitForMultipleObjects( 3, sched->events, FALSE, sched->polled ? 1 : KIT_LIMIT );
+        switch (ret)
         {
         case WAIT_OBJECT_0:
         case WAIT_OBJECT_0 + 1:
             break;
+        case WAIT_OBJECT_0 + 2:
+            return;
         case WAIT_TIMEOUT:
             if (sched->polled) break;
             sched->timeouts++;
             return;
         default:
+            sched->bad_waits++;
+            sched->wait_ret = ret;
+            sched->wait_error = GetLastError();
             return;
         }
     }
@@ -599,6 +606,8 @@ static void kit_check_sched( struct kit_sched *sched )
         sched->failed_dequeues );
     ok( !sched->strangers, "B2: scheduler %d: %ld unknown contexts\n", i, sched->strangers );
     ok( !sched->timeouts, "B16: scheduler %d waited %u ms for nothing\n", i, KIT_LIMIT );
+    ok( !sched->bad_waits, "B16: scheduler %d: its wait gave %#lx, error %lu\n", i, sched->wait_ret,
+        sched->wait_error );
     if (sched->stays) return;
     ok( sched->left &&
         sched->enter_ret, "B20, D14: scheduler %d: left %ld, returned %d, error %lu\n", i,

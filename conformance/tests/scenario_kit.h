@@ -93,6 +93,8 @@ struct kit_sched
     LONG failed_dequeues;
     LONG strangers;                 /* items without a known user context */
     LONG timeouts;                  /* nothing happened for KIT_LIMIT */
+    LONG bad_waits;                 /* its wait gave what no wait may give */
+    DWORD wait_ret, wait_error;
     volatile LONG entered;          /* Startup was seen */
     BOOL stays;                     /* it ends inside SchedulerProc: no judgement on leaving */
     volatile LONG left;             /* EnterUmsSchedulingMode returned */
