@@ -224,3 +224,8 @@ ums_status fake_execute( void *handle )
 {
     return ums_execute( handle, failed );
 }
+
+void ke_end_thread( uint32_t status )
+{
+    pthread_exit( (void *)(uintptr_t)status );
+}

@@ -122,6 +122,15 @@ uint64_t ums_special_create_process( const struct call_row *row, struct ums_call
 
 uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self );
+uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self );
+
+/* The id of a thread of this process, or 0. The scheduler or live worker behind a handle, or NULL.
+   Both enter the kernel. */
+uint32_t ums_thread_id( void *thread );
+struct ums_context *ums_context_of_handle( void *thread, struct ums_context *self );
+/* A status: a ULONG where the caller wants it, if he does. */
+uint64_t ums_store_ulong( uint64_t where, uint32_t value );
 
 /* Past their handlers: 0 or a status. context: a CONTEXT with its flags set; count: what it was
    before. */

@@ -105,7 +105,6 @@ const struct call_row ums_call_rows[] =
     QUICK( "NtContinueEx", "never returns" )
     QUICK( "NtRaiseException", "never returns" )
     QUICK( "NtCallbackReturn", "never returns" )
-    QUICK( "NtSetContextThread", "on the own thread it does not return" )
 
     /* change what the core knows */
     SPECIAL( "NtTerminateThread", ums_special_terminate_thread,
@@ -115,6 +114,7 @@ const struct call_row ums_call_rows[] =
     SPECIAL( "NtSuspendThread", ums_special_suspend, "a suspended worker cannot be executed" )
     SPECIAL( "NtResumeThread", ums_special_resume, "a resumed one can" )
     SPECIAL( "NtGetContextThread", ums_special_get_context, "the registers of a parked worker" )
+    SPECIAL( "NtSetContextThread", ums_special_set_context, "the same; of itself it never returns" )
     SPECIAL( "NtQueryInformationThread", ums_special_query_thread, "ThreadUmsInformation" )
     SPECIAL( "NtSetInformationThread", ums_special_set_thread, "ThreadUmsInformation" )
     SPECIAL( "NtSetInformationProcess", ums_special_set_process, "may replace the dispatcher" )

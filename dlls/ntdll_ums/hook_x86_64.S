@@ -321,4 +321,6 @@ ums_linux_syscall:
         popq    %rdi
         popq    %rsi
         ret
+        .globl  ums_linux_syscall_end
+ums_linux_syscall_end:
         .seh_endproc

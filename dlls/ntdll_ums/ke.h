@@ -70,6 +70,9 @@ uint32_t ke_thread_id( void );
 /* Resume the worker's thread, which was suspended from outside. Enters the kernel. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid );
 
+/* The calling thread ends, without a word to anybody. */
+_Noreturn void ke_end_thread( uint32_t status );
+
 /* ---- scheduler stacks ---- */
 
 /* Enter the scheduler's entry point with these arguments on a stack base kept in s->base; returns
@@ -92,6 +95,10 @@ int ke_home_prepare( struct ums_context *w );
    carry, parked is called in place. */
 int32_t ke_leave_home( struct ums_context *w,
                         void (*parked)( struct ums_context *w, void *arg ), void *arg );
+
+/* On the worker's home thread, when a call of its is over: somebody has given it other registers
+   meanwhile (w->preempted is set). Go on with those. */
+_Noreturn void ke_continue( struct ums_context *w );
 
 /* On a carrier, whose scheduler is s: save the user part in w, become the scheduler thread again
    and call left( s, w, arg ) on s->base. Returns w->success when the user part is resumed. */

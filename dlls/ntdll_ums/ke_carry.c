@@ -66,21 +66,31 @@ void ke_look_at_stack( struct ums_context *w )
     w->stay_home    = *(void *const *)(teb + TEB_FIBER_DATA) != NULL;
 }
 
+/* Where the host does not carry: the thread sleeps where it is, below its user part. */
+struct parking
+{
+    void (*parked)( struct ums_context *w, void *arg );
+    void *arg;
+};
+
+/* What the thread does meanwhile is no call of the worker's, who may be RUNNING before the thread
+   has gone to sleep. The mark also says that w->sp is good (ke_context.c). */
+static void park_in_place( struct ums_context *w, void *arg )
+{
+    struct parking *parking = arg;
+    uintptr_t inside = w->inside;
+
+    w->inside = UINTPTR_MAX;
+    parking->parked( w, parking->arg );
+    w->inside = inside;
+}
+
 int32_t ke_leave_home( struct ums_context *w,
                         void (*parked)( struct ums_context *w, void *arg ), void *arg )
 {
-    if (!ums_carry)
-    {
-        /* what the thread does meanwhile is no call of the worker's, who may be RUNNING before the
-           thread has gone to sleep */
-        uintptr_t inside = w->inside;
+    struct parking parking = { parked, arg };
 
-        w->inside = UINTPTR_MAX;
-        ke_clear_x87();                         /* none after a yield [seen] */
-        parked( w, arg );
-        w->inside = inside;
-        return (int32_t)w->success;
-    }
+    if (!ums_carry) return ke_switch_in_place( w, park_in_place, &parking );
     ke_look_at_stack( w );
     return ke_switch_home( w, parked, arg );
 }
@@ -138,12 +148,12 @@ void ke_scheduler_run( struct ums_scheduler *s, uint32_t reason, uintptr_t paylo
 
 /* ---- preemption ---- */
 
-static uint32_t scheduler_tid( struct ums_scheduler *s )
+uint32_t ke_scheduler_tid( struct ums_scheduler *s )
 {
     return s && s->context ? atomic_load( &s->context->tid ) : 0;
 }
 
-static int is_our_code( ULONG_PTR rip )
+int ke_is_our_code( ULONG_PTR rip )
 {
     extern IMAGE_DOS_HEADER __ImageBase;
     const IMAGE_NT_HEADERS *nt = (void *)((char *)&__ImageBase + __ImageBase.e_lfanew);
@@ -167,7 +177,7 @@ static int is_windows_code( ULONG_PTR rip )
 static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, const CONTEXT *context )
 {
     if (!ums_worker_is_carried( w ) || w->owner != s || s->current != w) return 0;
-    if (atomic_load( &w->local ) || is_our_code( context->Rip )) return 0;
+    if (atomic_load( &w->local ) || ke_is_our_code( context->Rip )) return 0;
     return context->Rsp - (ULONG_PTR)s->stack.bottom >=
            (ULONG_PTR)s->stack.base - (ULONG_PTR)s->stack.bottom && is_windows_code( context->Rip );
 }
@@ -205,7 +215,7 @@ static int carrier_is_gone( HANDLE thread, struct ums_scheduler *s, struct ums_c
 enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
 {
     enum ke_preempted done = KE_TRY_AGAIN;
-    uint32_t tid = scheduler_tid( s );          /* 0: it has just been executed */
+    uint32_t tid = ke_scheduler_tid( s );       /* 0: it has just been executed */
     HANDLE thread = tid ? OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT |
                                       THREAD_SET_CONTEXT | SYNCHRONIZE, FALSE, tid ) : NULL;
     uint32_t others = s ? atomic_fetch_add( &s->preempters, 1 ) : 0, more;
@@ -225,98 +235,4 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     if (thread) CloseHandle( thread );
     if (done == KE_TRY_AGAIN) SwitchToThread();
     return done;
-}
-
-/* ---- the registers of a worker that is not at home ---- */
-
-static int wants( const CONTEXT *context, DWORD flags )
-{
-    return (context->ContextFlags & flags) == flags;
-}
-
-static void user_part_context( const struct ke_user_part *part, CONTEXT *context )
-{
-    if (wants( context, CONTEXT_CONTROL ))
-    {
-        context->Rip    = part->rip;
-        context->Rsp    = (ULONG_PTR)(part + 1);
-        context->EFlags = 0x202;
-    }
-    if (wants( context, CONTEXT_INTEGER ))
-    {
-        context->Rbx = part->rbx;
-        context->Rbp = part->rbp;
-        context->Rsi = part->rsi;
-        context->Rdi = part->rdi;
-        context->R12 = part->r12;
-        context->R13 = part->r13;
-        context->R14 = part->r14;
-        context->R15 = part->r15;
-    }
-    if (wants( context, CONTEXT_FLOATING_POINT ))
-    {
-        context->MxCsr = context->FltSave.MxCsr = part->mxcsr;
-        context->FltSave.ControlWord = part->control_word;
-        memcpy( &context->Xmm6, part->xmm6_15, sizeof(part->xmm6_15) );
-    }
-}
-
-static void preempted_context( const struct ums_context *w, CONTEXT *context, int saved_all )
-{
-    const CONTEXT *saved = (const CONTEXT *)w->context;
-
-    if (wants( context, CONTEXT_CONTROL ))
-    {
-        context->Rip    = saved->Rip;
-        context->Rsp    = saved->Rsp;
-        context->EFlags = saved->EFlags;
-        context->SegCs  = saved->SegCs;
-        context->SegSs  = saved->SegSs;
-    }
-    if (wants( context, CONTEXT_INTEGER ))
-    {
-        ULONG_PTR rsp = context->Rsp;
-
-        memcpy( &context->Rax, &saved->Rax, 16 * sizeof(saved->Rax) );
-        context->Rsp = rsp;                     /* belongs to CONTEXT_CONTROL */
-    }
-    if (saved_all && wants( context, CONTEXT_FLOATING_POINT ))
-    {
-        memcpy( &context->FltSave, (const char *)w->home - HOME_SIZE, sizeof(context->FltSave) );
-        context->MxCsr = context->FltSave.MxCsr;
-    }
-}
-
-static void carried_context( struct ums_context *w, CONTEXT *context )
-{
-    uint32_t tid = scheduler_tid( w->owner );
-    HANDLE thread = tid ? OpenThread( THREAD_GET_CONTEXT, FALSE, tid ) : NULL;
-
-    if (!thread) return;
-    ums_get_context_native( thread, context );
-    CloseHandle( thread );
-    /* stopped there already, but the carrier has not taken notice */
-    if (w->preempted) preempted_context( w, context, 0 );
-}
-
-/* Is the home thread in its parking place? */
-static int is_parked( const struct ums_context *w )
-{
-    HANDLE thread = OpenThread( THREAD_GET_CONTEXT, FALSE, atomic_load( &w->tid ) );
-    CONTEXT context;
-    int ret;
-
-    if (!thread) return 0;
-    context.ContextFlags = CONTEXT_CONTROL;
-    ret = !ums_get_context_native( thread, &context ) &&
-          (ULONG_PTR)w->home - context.Rsp < HOME_SIZE;
-    CloseHandle( thread );
-    return ret;
-}
-
-void ke_worker_context( struct ums_context *w, CONTEXT *context )
-{
-    if (ums_worker_is_carried( w )) carried_context( w, context );
-    else if (w->preempted) preempted_context( w, context, 1 );
-    else if (is_parked( w )) user_part_context( w->sp, context );
 }

@@ -87,6 +87,16 @@ void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
     else address_wait( word, value, timeout );
 }
 
+/* In the system call, or right before or behind it; as ums_linux_syscall hands on its arguments. */
+int ke_is_asleep( const CONTEXT *context )
+{
+    extern char ums_linux_syscall_end[];
+
+    return use_futex && context->Rip - (ULONG_PTR)ums_linux_syscall <
+           (ULONG_PTR)ums_linux_syscall_end - (ULONG_PTR)ums_linux_syscall &&
+           context->Rsi == FUTEX_WAIT_PRIVATE;
+}
+
 void ke_wake( _Atomic uint32_t *word, int all )
 {
     int count = all ? INT32_MAX : 1;
@@ -185,6 +195,11 @@ void ke_resume_thread( const struct ums_context *w, uint32_t tid )
     if (!thread) return;
     ums_resume_worker( thread, w, NULL );
     CloseHandle( thread );
+}
+
+void ke_end_thread( uint32_t status )
+{
+    for (;;) TerminateThread( GetCurrentThread(), status );
 }
 
 /* The context lives in a TLS slot of the TEB itself, so that the hook finds it with one load in

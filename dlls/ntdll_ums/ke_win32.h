@@ -45,16 +45,26 @@ _Static_assert( sizeof(struct ke_user_part) == 0xf0, "switch_x86_64.S" );
 /* ke_carry.c */
 void ke_carry_start( void );                    /* once, where workers are carried */
 void ke_look_at_stack( struct ums_context *w );
-/* The registers that context's flags ask for, of a worker that may be anywhere; context already
-   holds those of its home thread. */
-void ke_worker_context( struct ums_context *w, CONTEXT *context );
+uint32_t ke_scheduler_tid( struct ums_scheduler *s );         /* 0: it is no thread's */
+int ke_is_our_code( ULONG_PTR rip );
+int ke_is_asleep( const CONTEXT *context );     /* a thread that was stopped there is in ke_wait */
+
+/* ke_context.c; thread: a handle of the worker's. The registers that context's flags ask for, of a
+   worker that cannot be executed now; context already holds those of its home thread. suspended:
+   it stands still wherever it is. */
+void ke_worker_context( struct ums_context *w, void *thread, int suspended, CONTEXT *context );
+/* Give it those that context's flags name: it stands still, off its carrier, and cannot be
+   executed. */
+ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context );
 
 /* switch_x86_64.S */
 void ke_switch_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param );
 int32_t ke_switch_home( struct ums_context *w,
                          void (*parked)( struct ums_context *w, void *arg ), void *arg );
 void ke_preempted( void );                      /* where a suspender puts the carrier */
-void ke_clear_x87( void );
+_Noreturn void ke_load_preempted( struct ums_context *w, void *teb );
+int32_t ke_switch_in_place( struct ums_context *w,
+                            void (*parked)( struct ums_context *w, void *arg ), void *arg );
 void ke_call_rbx( void );                       /* where a user part made by hand begins */
 extern uint64_t ums_xsave_mask;                 /* what of the extended state is saved then */
 extern uint32_t ums_gs_by_syscall;              /* GS cannot be written by wrgsbase */

@@ -106,7 +106,10 @@ void ums_scheduler_wait( struct ums_scheduler *s )
     while (!atomic_load( &s->posted ))
     {
         if (atomic_load( &s->watching ) && scheduler_look( s, &watch ))
+        {
+            atomic_store( &s->posted, 1 );      /* nothing is waited for any more */
             ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+        }
         ums_park( &s->park, atomic_load( &s->watching ) ? &ums_grace : NULL );
     }
     ke_scheduler_upcall( s, s->upcall.reason, s->upcall.payload, s->upcall.param );
@@ -242,8 +245,9 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     s->list    = list;
     s->context = context;
     s->current = NULL;
-    atomic_store( &s->posted, 0 );
+    atomic_store( &s->posted, 1 );
     atomic_store( &s->watching, 0 );
+    atomic_store( &s->killed, 0 );
     context->kind      = CONTEXT_SCHEDULER;
     context->scheduler = s;
     context->teb       = ke_teb();
@@ -253,13 +257,10 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     return STATUS_SUCCESS;
 }
 
-/* Make a scheduler thread plain again; its context is left like one whose thread has ended. Also
-   on the way out of a thread that ends inside its SchedulerProc. It waits for no worker now. */
-void ums_scheduler_detach( struct ums_context *context )
+static void give_up( struct ums_context *context )
 {
     struct ums_scheduler *s = context->scheduler;
 
-    ke_set_current( NULL );
     context->kind      = CONTEXT_WORKER;
     context->scheduler = NULL;
     atomic_store( &context->tid, 0 );
@@ -269,6 +270,14 @@ void ums_scheduler_detach( struct ums_context *context )
     s->context = NULL;
     ums_list_unref( s->list );
     ums_pool_free( &scheduler_pool, s );
+}
+
+/* Make a scheduler thread plain again; its context is left like one whose thread has ended. Also
+   on the way out of a thread that ends inside its SchedulerProc. It waits for no worker now. */
+void ums_scheduler_detach( struct ums_context *context )
+{
+    ke_set_current( NULL );
+    give_up( context );
 }
 
 ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void), void *param )
@@ -298,5 +307,13 @@ void ums_scheduler_end( struct ums_context *context )
     int entered = context->scheduler->proc != NULL;
 
     ums_scheduler_detach( context );
+    if (entered) ums_context_delete( context );
+}
+
+void ums_scheduler_killed( struct ums_context *context )
+{
+    int entered = context->scheduler->proc != NULL;
+
+    give_up( context );
     if (entered) ums_context_delete( context );
 }

@@ -386,6 +386,14 @@ return_by_jump:
         jmp     become_scheduler
         .seh_endproc
 
+/* ke_load_preempted( w in rcx, teb in rdx ): the same on the worker's own thread */
+        GLOBAL  ke_load_preempted
+        .seh_endprologue
+        movq    %rcx,%rbx
+        movq    %rdx,%r11
+        jmp     load_preempted
+        .seh_endproc
+
 /* rbx: w, r11: its TEB; on the scheduler's stack. All registers come from memory, so the last step
    is an iretq, from a frame in the parking place. */
         .p2align 4
@@ -458,15 +466,38 @@ parking_place:
         .seh_endprologue
 .Lparked:
         call    *%rax
+        cmpl    $0,CONTEXT_PREEMPTED(%rbx)
+        jne     1f
         movq    CONTEXT_SP(%rbx),%rsp
         jmp     load_user_part
+1:      movq    CONTEXT_TEB(%rbx),%r11          /* somebody has given it other registers */
+        jmp     load_preempted
         .seh_endproc
 
-/* ke_clear_x87(): for a home thread that parks in place */
-        GLOBAL  ke_clear_x87
+/* ke_switch_in_place( w in rcx, parked in rdx, arg in r8 ): the same without a parking place: below
+   the user part is the home space of what is called. */
+        GLOBAL  ke_switch_in_place
+        PUSH_NONVOLATILE
+        subq    $0xc8,%rsp
+        .seh_stackalloc 0xc8
+        SAVE_XMM 0x20
         .seh_endprologue
+        stmxcsr 0xc0(%rsp)
+        fnstcw  0xc4(%rsp)
         CLEAR_X87_EXCEPTIONS
-        ret
+        leaq    0x20(%rsp),%rax
+        movq    %rax,CONTEXT_SP(%rcx)
+        movq    %rcx,%rbx
+        movq    %rdx,%rax
+        movq    %r8,%rdx
+        call    *%rax
+        cmpl    $0,CONTEXT_PREEMPTED(%rbx)
+        jne     1f
+        movq    CONTEXT_SP(%rbx),%rsp
+        jmp     load_user_part
+1:      movq    %rbx,%rcx
+        call    ke_continue
+        ud2
         .seh_endproc
 
 /* ums_set_teb( teb in rcx ) */

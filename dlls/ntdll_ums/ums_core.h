@@ -149,6 +149,9 @@ struct ums_scheduler
     _Atomic uint32_t posted;                    /* upcall is complete (release / acquire) */
     _Atomic uint32_t watching;                  /* the waiting scheduler wakes every grace period
                                                    by itself */
+    _Atomic uint32_t killed;                    /* the thread has to end when it has left the worker
+                                                   that it carries, with this: */
+    _Atomic uint32_t exit_status;
     struct ums_park park;
 };
 
@@ -195,6 +198,8 @@ struct ums_context
     _Atomic uint32_t busy;                      /* not 0: the home thread must not be stopped now,
                                                    others wait for what it does */
     _Atomic uint32_t tid;
+    _Atomic uint32_t kill_pending;              /* its thread was killed; whoever clears this has to
+                                                   see to the rest */
     uint32_t slow_calls;                        /* worker only: hint that it makes calls that may
                                                    block */
     struct ums_scheduler *scheduler;            /* scheduler context: the scheduler */
@@ -350,6 +355,8 @@ ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void)
 ums_status ums_scheduler_attach( void *list, void *context );
 void ums_scheduler_detach( struct ums_context *context );
 void ums_scheduler_end( struct ums_context *context );
+/* By whoever has killed its thread, when no worker ran on it or was about to post. */
+void ums_scheduler_killed( struct ums_context *context );
 /* Does not return if it succeeds; else what failed makes of the status. */
 int32_t ums_execute( void *handle, int32_t (*failed)( ums_status status ) );
 _Noreturn void ums_scheduler_wait( struct ums_scheduler *s );
@@ -363,6 +370,9 @@ void ums_worker_unbind( struct ums_context *w );
 void ums_worker_start( struct ums_context *w );
 void ums_worker_end( struct ums_context *w );
 void ums_worker_killed( struct ums_context *w ); /* by whoever killed the thread */
+/* By whoever has found kill_pending set: its carrier, or who has let that go on. */
+void ums_worker_killed_finish( struct ums_context *w );
+void ums_worker_taken( struct ums_context *w ); /* from a scheduler that is being killed */
 void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */
 /* By whoever is about to resume it; word: without the suspension. */
 int  ums_worker_continued( struct ums_context *w, uint64_t word );

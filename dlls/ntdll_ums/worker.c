@@ -15,6 +15,10 @@
 
 #include "state.h"
 
+#define PATIENCE 20000000                       /* 100 ns. How long a carrier is looked for, which may
+                                                   stand still before it has become the owner: then
+                                                   the worker is found when it gives way */
+
 /* The home thread begins or ends something that others wait for: it must not be stopped meanwhile.
    A count, because the last of a worker's life may overlap the first of the next one with the same
    context. Sequentially consistent: who has stopped the thread sees what it has begun. */
@@ -174,7 +178,12 @@ int ums_worker_enter_kernel( struct ums_context *w )
    already, or on its way back into the call. */
 void ums_worker_back( struct ums_context *w )
 {
-    if (worker_move( w, WORKER_INKERNEL, WORKER_RUNNING )) return;
+    if (worker_move( w, WORKER_INKERNEL, WORKER_RUNNING ))
+    {
+        /* set while the thread stood still in that state */
+        if (w->preempted) ke_continue( w );
+        return;
+    }
     if (word_state( atomic_load( &w->word ) ) != WORKER_BLOCKED) return;
     ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_BLOCKED );
 }
@@ -237,6 +246,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->teb         = NULL;
     atomic_store( &w->tid, 0 );
     atomic_store( &w->self_suspending, 0 );
+    atomic_store( &w->kill_pending, 0 );
     atomic_fetch_and( &w->word, ~(WORD_SUSPENDED | WORD_PARKED) );
     atomic_store( &w->park.token, 0 );
     atomic_fetch_add( &w->refs, 1 );
@@ -306,19 +316,34 @@ void ums_worker_end( struct ums_context *w )
 
 /* ---- others do something to it ---- */
 
-/* Somebody has ended the worker's thread from outside: it runs no more, or not for long. If it is
-   carried it is taken off its carrier first: WORD_SUSPENDED keeps it from being executed again. A
-   carrier that has ended has taken it along. Its list is nobody's to change when the worker is
-   dead. Its reference to the context goes with it. Closing the races with a thread that stops in
-   the middle of a transition is issue 4. */
+/* Somebody has ended the worker's thread from outside: it runs no more. If it is carried it is taken
+   off its carrier first: WORD_SUSPENDED keeps it from being executed again. A carrier that has ended
+   has taken it along. One that stands still is left for later: then whoever lets it go on comes
+   here (hook_threads.c), or the carrier itself (carry.c). kill_pending is set before we look, and
+   they look at it after the worker has left: so one of us sees to the rest. */
 void ums_worker_killed( struct ums_context *w )
 {
+    atomic_fetch_or( &w->word, WORD_SUSPENDED );
+    atomic_store( &w->kill_pending, 1 );
+    ums_worker_killed_finish( w );
+}
+
+/* Its list is nobody's to change when the worker is dead. Its reference to the context goes with
+   it. */
+void ums_worker_killed_finish( struct ums_context *w )
+{
+    enum ke_preempted left = KE_TRY_AGAIN;
     struct ums_scheduler *owner;
+    int64_t begin = ke_clock();
     struct ums_list *list;
     int owned, queued = 0;
 
-    atomic_fetch_or( &w->word, WORD_SUSPENDED );
-    while (ums_worker_is_carried( w ) && ke_preempt( w->owner, w ) != KE_CARRIER_GONE) ;
+    while (ums_worker_is_carried( w ) && left != KE_CARRIER_GONE)
+    {
+        left = ke_preempt( w->owner, w );
+        if (left == KE_CARRIER_STOPPED || ke_clock() - begin > PATIENCE) return;
+    }
+    if (!atomic_exchange( &w->kill_pending, 0 )) return;
     owner = w->owner;
     if (!(owned = worker_leave( w, WORKER_DEAD )) &&
         !worker_move( w, WORKER_BLOCKED, WORKER_DEAD ) &&
@@ -337,12 +362,24 @@ void ums_worker_killed( struct ums_context *w )
     ums_context_unref( w );
 }
 
+/* Its scheduler is about to be killed: it is taken as blocked at once. If it is in a call it comes to its list when that is
+   over; one that ran has been stopped. */
+void ums_worker_taken( struct ums_context *w )
+{
+    struct ums_scheduler *owner = w->owner;
+
+    if (worker_move( w, WORKER_INKERNEL, WORKER_BLOCKED ))
+        scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+}
+
 /* The worker's home thread has been suspended and stands still, not in the middle of something
    that others wait for (busy). If the worker ran, it is taken off its scheduler [seen: payload 0]:
    from its home by us, from a carrier by the carrier. If it is in a kernel call, that is what its
    scheduler will find; anywhere else it belongs to nobody anyway. */
 void ums_worker_stopped( struct ums_context *w )
 {
+    int64_t begin = ke_clock();
+
     for (;;)
     {
         uint64_t word = atomic_load( &w->word );
@@ -350,7 +387,7 @@ void ums_worker_stopped( struct ums_context *w )
 
         if (word_state( word ) == WORKER_CARRIED)
         {
-            if (ke_preempt( owner, w ) != KE_TRY_AGAIN) return;
+            if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE) return;
         }
         else if (word_state( word ) != WORKER_RUNNING) return;
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |

@@ -1,0 +1,477 @@
+/*
+ * Threads that somebody stops, starts again, ends, or whose registers somebody wants. These calls
+ * come here from every thread of the process.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "ums_core.h"
+#include "hook.h"
+#include "ke_win32.h"
+
+/* 100 ns. So long a resume waits for a suspension that is being made. Whoever makes it may have
+   been suspended in the middle of it, by our caller even. */
+#define PATIENCE 2000000
+
+static NTSTATUS native( struct ums_call *call )
+{
+    return (NTSTATUS)ums_call_native( call, NULL );
+}
+
+/* Whoever sees the count may resume it, and waits for it to be suspended (resume). */
+static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
+{
+    NTSTATUS status;
+    uint64_t word;
+    int blocked;
+
+    atomic_store( &self->self_suspending, 1 );
+    ums_context_suspended( self );
+    blocked = ums_worker_block( self, 0 );
+    status = native( call );
+    atomic_store( &self->self_suspending, 0 );
+    if (status) ums_context_resumed( self, 0, &word );
+    if (blocked) ums_worker_back( self );
+    return (uint64_t)status;
+}
+
+static ums_status thread_call( const char *name, void *thread, void *argument )
+{
+    struct ums_call call = { .nr = ums_call_number( name ) };
+
+    call.args[0] = (uint64_t)(ULONG_PTR)thread;
+    call.args[1] = (uint64_t)(ULONG_PTR)argument;
+    call.stack = ((NT_TIB *)NtCurrentTeb())->StackBase;       /* it has no arguments there */
+    return (ums_status)ums_call_native( &call, NULL );
+}
+
+ums_status ums_suspend_native( void *thread, ULONG *count )
+{
+    return thread_call( "NtSuspendThread", thread, count );
+}
+
+ums_status ums_resume_native( void *thread, ULONG *count )
+{
+    return thread_call( "NtResumeThread", thread, count );
+}
+
+ums_status ums_get_context_native( void *thread, void *context )
+{
+    return thread_call( "NtGetContextThread", thread, context );
+}
+
+ums_status ums_set_context_native( void *thread, const void *context )
+{
+    return thread_call( "NtSetContextThread", thread, (void *)context );
+}
+
+/* While its target, or the target's carrier, stands still, or a scheduler has not been told, a
+   worker that does this must not be stopped itself. (A plain thread that is leaves them so.) */
+static void hold_self( struct ums_context *self, int more )
+{
+    if (self && self->kind == CONTEXT_WORKER) ums_worker_busy( self, more );
+}
+
+/* For somebody who has to wait for another: they may be waiting for each other. */
+static void let_others_go_on( struct ums_context *self )
+{
+    hold_self( self, -1 );
+    SwitchToThread();
+    hold_self( self, 1 );
+}
+
+/* NtSuspendThread returns before the thread has stopped; asking for its context waits for that. Is
+   it in the middle of something that others wait for? */
+static int is_busy( HANDLE thread, const struct ums_context *target )
+{
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL;
+    ums_get_context_native( thread, &context );
+    return atomic_load( &target->busy ) != 0;
+}
+
+/* Undo a suspension that was counted. One that suspends itself is counted before its thread is
+   suspended: a resume that comes in between is for that suspension, or for another one that was
+   undone in its place, and must not be lost. */
+ums_status ums_resume_worker( void *thread, const struct ums_context *target, ULONG *count )
+{
+    ULONG before;
+    ums_status status;
+
+    while (!(status = ums_resume_native( thread, &before )) && !before &&
+           atomic_load( &target->self_suspending ))
+        SwitchToThread();
+    if (count) *count = before;
+    return status;
+}
+
+/* Suspend until the thread stands still where nobody waits for it. */
+static int hold_still( HANDLE thread, const struct ums_context *target, struct ums_context *self )
+{
+    while (!ums_suspend_native( thread, NULL ))
+    {
+        if (!is_busy( thread, target )) return 1;
+        ums_resume_worker( thread, target, NULL );
+        let_others_go_on( self );
+    }
+    return 0;
+}
+
+/* The same with somebody's call. A handle of our own makes up for few rights. */
+static NTSTATUS suspend_still( struct ums_call *call, const struct ums_context *target,
+                               uint32_t tid, struct ums_context *self )
+{
+    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
+    NTSTATUS status = native( call );
+
+    if (!status && own && is_busy( own, target ))
+    {
+        ums_resume_worker( own, target, NULL );
+        let_others_go_on( self );
+        hold_still( own, target, self );
+    }
+    if (own) CloseHandle( own );
+    return status;
+}
+
+/* From here on it cannot be executed, and who resumes it waits. *stopped: it had been stopped, and
+   resumed since. 0: too often already, or the thread has just ended. */
+static int suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                          uint32_t *count, int *stopped )
+{
+    uint64_t word = 0;
+
+    if (!ums_context_hold( target, tid )) return 0;
+    hold_self( self, 1 );
+    while ((*count = ums_context_suspending( target, &word )) == SUSPEND_WAIT)
+        let_others_go_on( self );
+    *stopped = !*count && (word & WORD_STOPPED);
+    if (*count != SUSPEND_MAX) return 1;
+    hold_self( self, -1 );
+    ums_context_unref( target );
+    return 0;
+}
+
+/* If it could not be made, and the worker has given way to it, it goes to its list. */
+static void suspend_end( struct ums_context *self, struct ums_context *target, int made )
+{
+    uint64_t word = ums_context_suspend_made( target, made );
+
+    if (!made) ums_worker_queue_stopped( target, word );
+    hold_self( self, -1 );
+    ums_context_unref( target );
+}
+
+/* It was stopped for a suspension that comes to nothing, and is not suspended otherwise: its thread
+   is resumed when it is executed. */
+static int stays_stopped( const struct ums_context *target, uint32_t count )
+{
+    return !count && (atomic_load( &target->word ) & WORD_STOPPED);
+}
+
+/* A worker that stands still where nobody waits for it, off its carrier, and cannot be executed:
+   somebody suspends it, in vain at last. */
+struct hold
+{
+    uint32_t count;                             /* how often it was suspended before */
+    int      stopped;                           /* its thread stood still already */
+    int      held;                              /* we have suspended that */
+    HANDLE   thread;
+};
+
+static int hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold )
+{
+    uint32_t tid = atomic_load( &target->tid );
+
+    if (!tid || !suspend_begin( self, target, tid, &hold->count, &hold->stopped )) return 0;
+    hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME,
+                               FALSE, tid );
+    hold->held = !hold->stopped && hold->thread && hold_still( hold->thread, target, self );
+    ums_worker_stopped( target );
+    return 1;
+}
+
+/* dead: nobody is there to go on. Who resumes it has waited until now: nobody has queued it. */
+static void let_go( struct ums_context *self, struct ums_context *target, struct hold *hold,
+                    int dead )
+{
+    if (!dead && hold->held && !stays_stopped( target, hold->count ))
+        ums_resume_worker( hold->thread, target, NULL );
+    suspend_end( self, target, dead );
+    if (hold->thread) CloseHandle( hold->thread );
+}
+
+static int has_access( HANDLE handle, ACCESS_MASK access )
+{
+    OBJECT_BASIC_INFORMATION info;
+
+    return !NtQueryObject( handle, ObjectBasicInformation, &info, sizeof(info), NULL ) &&
+           (info.GrantedAccess & access) == access;
+}
+
+/* ---- killed ---- */
+
+/* A worker is killed when it is off its carrier, which would else go on with the stack and the TEB
+   of a thread that is no more. */
+static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
+                             struct ums_context *self )
+{
+    struct hold hold;
+    NTSTATUS status;
+
+    if (!hold_worker( self, target, &hold )) return native( call );
+    if (!(status = native( call ))) ums_worker_killed( target );
+    let_go( self, target, &hold, !status );
+    return status;
+}
+
+enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE };
+
+/* The scheduler's thread stands still. *w: whom it has executed last. */
+static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, struct ums_context **w )
+{
+    enum worker_state state = WORKER_NONE;
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+    if (ums_get_context_native( thread, &context )) return IN_THE_MIDDLE;
+    if ((*w = s->current) && (*w)->owner == s) state = word_state( atomic_load( &(*w)->word ) );
+    if (state == WORKER_CARRIED) return CARRIES;
+    if (!atomic_load( &s->posted ))
+        return state == WORKER_RUNNING || state == WORKER_INKERNEL ? WAITS : IN_THE_MIDDLE;
+    return !ke_is_our_code( context.Rip ) || ke_is_asleep( &context ) ? OUTSIDE : IN_THE_MIDDLE;
+}
+
+/* A scheduler does not take its worker along: that is suspended for a moment, and goes to its list.
+   Where the worker is carried the thread itself ends in its place (ums_left_preempted). */
+static void take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum where where,
+                             HANDLE thread, struct ums_context *self )
+{
+    struct hold hold;
+
+    if (where == CARRIES) ums_resume_native( thread, NULL );
+    if (hold_worker( self, w, &hold ))
+    {
+        if (where == WAITS && w->owner == s) ums_worker_taken( w );
+        let_go( self, w, &hold, 0 );
+    }
+    if (where == WAITS) ums_resume_native( thread, NULL );
+}
+
+static NTSTATUS kill_scheduler( struct ums_call *call, struct ums_context *target,
+                                struct ums_context *self )
+{
+    uint32_t tid = atomic_load( &target->tid );
+    struct ums_scheduler *s = target->scheduler;
+    HANDLE thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
+    NTSTATUS status = STATUS_SUCCESS;
+    struct ums_context *w;
+
+    atomic_store( &s->exit_status, (uint32_t)call->args[1] );
+    atomic_store( &s->killed, 1 );
+    /* until it has ended by itself, or can be ended here */
+    while (!ums_suspend_native( thread, NULL ))
+    {
+        enum where where = scheduler_where( s, thread, &w );
+
+        if (where == OUTSIDE)
+        {
+            if (!(status = native( call ))) ums_scheduler_killed( target );
+            break;
+        }
+        if (where != IN_THE_MIDDLE) take_worker_off( s, w, where, thread, self );
+        else ums_resume_native( thread, NULL );
+        SwitchToThread();
+    }
+    if (thread) CloseHandle( thread );
+    return status;
+}
+
+static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
+                            struct ums_context *self )
+{
+    int on_it = self && self->kind == CONTEXT_WORKER && self->owner == target->scheduler, left;
+    NTSTATUS status;
+
+    if (!has_access( (HANDLE)call->args[0], THREAD_TERMINATE )) return native( call );
+    if (target->kind == CONTEXT_WORKER) return kill_worker( call, target, self );
+    /* a worker that kills its own scheduler goes on with another */
+    left = on_it && ums_worker_block( self, 0 );
+    hold_self( self, 1 );
+    status = kill_scheduler( call, target, self );
+    hold_self( self, -1 );
+    if (left) ums_worker_back( self );
+    return status;
+}
+
+uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
+                                       struct ums_context *self )
+{
+    HANDLE thread = (HANDLE)call->args[0];
+    struct ums_context *target = thread ? ums_context_of_handle( thread, self ) : self;
+
+    (void)row;
+    if (!target) return (uint64_t)native( call );
+    if (target != self) return (uint64_t)kill_other( call, target, self );
+    if (self->kind == CONTEXT_SCHEDULER) ums_scheduler_end( self );
+    else ums_worker_end( self );
+    return (uint64_t)native( call );            /* does not come back */
+}
+
+/* ---- suspended and resumed ---- */
+
+uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self )
+{
+    HANDLE thread = (HANDLE)call->args[0];
+    uint32_t tid = thread == GetCurrentThread() ? GetCurrentThreadId() : ums_thread_id( thread );
+    struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
+    NTSTATUS status;
+    uint32_t count;
+    int stopped;
+
+    (void)row;
+    if (!target && tid && (ending = ums_context_of_ending( tid )))
+        return (uint64_t)suspend_still( call, ending, tid, NULL );
+    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
+    if (target == self) return suspend_self( call, self );
+
+    /* Stopped while it ran and resumed since: its thread stands still, suspended once, until it is
+       executed; a further suspension is only counted. */
+    if (!suspend_begin( self, target, tid, &count, &stopped )) return (uint64_t)native( call );
+    if (stopped)
+    {
+        suspend_end( self, target, 1 );
+        return ums_store_ulong( call->args[1], 0 );
+    }
+    if (!(status = suspend_still( call, target, tid, self ))) ums_worker_stopped( target );
+    suspend_end( self, target, !status );
+    return (uint64_t)status;
+}
+
+/* A scheduler that stood still in the middle of our code has kept a worker that was suspended, or
+   killed, meanwhile. s->current is read while it still stands. */
+static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *target,
+                                  struct ums_context *self )
+{
+    struct ums_scheduler *s = target->scheduler;
+    struct ums_context *w = s ? s->current : NULL;
+    NTSTATUS status = native( call );
+
+    if (status || !w) return status;
+    hold_self( self, 1 );
+    if (atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
+    else if (atomic_load( &w->word ) & WORD_SUSPENDED) ums_worker_stopped( w );
+    hold_self( self, -1 );
+    return status;
+}
+
+/* Every suspension by this process is counted before it is made. So where none is counted the
+   thread is left alone: a suspension may be counted and made as we look, and a worker that was
+   stopped in user code stands still until it is executed. (What another process has suspended, it
+   resumes.) */
+uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
+                             struct ums_context *self )
+{
+    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
+    int64_t begin = ke_clock();
+    int continued = 0, wait = 1;
+    uint32_t count;
+    ULONG before;
+    uint64_t word;
+    NTSTATUS status = 0;
+
+    (void)row;
+    if (target && target->kind == CONTEXT_SCHEDULER)
+        return (uint64_t)resume_scheduler( call, target, self );
+    if (!target || !has_access( (HANDLE)call->args[0], THREAD_SUSPEND_RESUME ))
+        return (uint64_t)native( call );
+    hold_self( self, 1 );
+    while ((count = ums_context_resumed( target, wait, &word )) == SUSPEND_WAIT)
+    {
+        let_others_go_on( self );
+        wait = ke_clock() - begin < PATIENCE;
+    }
+    if (count == 1) continued = ums_worker_continued( target, word );
+    if (!count || continued) before = count;
+    else status = ums_resume_worker( (HANDLE)call->args[0], target, &before );
+    hold_self( self, -1 );                      /* it may be executed by now, and wait for this */
+    return status ? (uint64_t)status : ums_store_ulong( call->args[1], before );
+}
+
+/* ---- registers ---- */
+
+/* A worker that is parked, or suspended, is kept so while its registers are read. Of one that runs
+   nobody can say more than where its thread was. */
+uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self )
+{
+    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
+    NTSTATUS status = native( call );           /* checks handle, rights and memory */
+    uint32_t tid, count;
+    HANDLE thread;
+    int stopped;
+
+    (void)row;
+    if (status || !target || target == self || target->kind != CONTEXT_WORKER) return status;
+    tid = atomic_load( &target->tid );
+    if (!suspend_begin( self, target, tid, &count, &stopped )) return status;
+    if ((thread = OpenThread( THREAD_GET_CONTEXT, FALSE, tid )))
+    {
+        ke_worker_context( target, thread, count != 0, (CONTEXT *)call->args[1] );
+        CloseHandle( thread );
+    }
+    suspend_end( self, target, 0 );
+    return status;
+}
+
+static int load_context( CONTEXT *context, uint64_t from )
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(*context) / sizeof(uint64_t); i++)
+        if (!ums_try_load( (const uint64_t *)from + i, (uint64_t *)context + i )) return 0;
+    return 1;
+}
+
+/* Off its carrier: it may have been set down there, but has not run since. */
+static int wait_for_carrier( struct ums_context *target )
+{
+    int64_t begin = ke_clock();
+
+    while (ums_worker_is_carried( target ))
+    {
+        if (ke_clock() - begin > PATIENCE) return 0;
+        SwitchToThread();
+    }
+    return 1;
+}
+
+/* Of the own thread it does not return. */
+uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self )
+{
+    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
+    NTSTATUS status = STATUS_UNSUCCESSFUL;
+    struct hold hold;
+    CONTEXT context;
+
+    (void)row;
+    if (target && target == self && self->inside == call->sp) self->inside = 0;
+    if (!target || target == self || target->kind != CONTEXT_WORKER ||
+        !has_access( (HANDLE)call->args[0], THREAD_SET_CONTEXT ))
+        return (uint64_t)native( call );
+    if (!load_context( &context, call->args[1] )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    if (!hold_worker( self, target, &hold )) return (uint64_t)native( call );
+    if (wait_for_carrier( target ))
+        status = ke_set_worker_context( target, hold.thread, &context );
+    let_go( self, target, &hold, 0 );
+    return (uint64_t)status;
+}
