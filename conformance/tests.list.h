@@ -260,6 +260,12 @@ X( scenario_preempt, scenario_preempt_by_worker, 60 )
 
 X( scenario_registers, scenario_registers_kept, 30 )
 
+X( scenario_scheduler, scenario_scheduler_suspend, 30 )
+X( scenario_scheduler, scenario_scheduler_suspend_worker, 30 )
+X( scenario_scheduler, scenario_scheduler_terminate_worker, 30 )
+X( scenario_scheduler, scenario_scheduler_terminate_computing, 30 )
+X( scenario_scheduler, scenario_scheduler_terminate_at_home, 30 )
+X( scenario_scheduler, scenario_scheduler_terminate_idle, 30 )
 X( scenario_stress, scenario_stress_mix, 60 )
 X( scenario_stress, scenario_stress_ping_pong, 60 )
 X( scenario_stress, scenario_stress_crowd, 60 )

@@ -72,9 +72,11 @@ void ums_left_blocked( struct ums_scheduler *s, struct ums_context *w, uintptr_t
    alone: whoever finds or makes BLOCKED and no suspension queues it. */
 void ums_left_preempted( struct ums_scheduler *s, struct ums_context *w, uintptr_t unused )
 {
-    uint64_t word = worker_leave_carrier( w, WORKER_BLOCKED | WORD_PREEMPTED );
+    uint64_t word;
 
     (void)unused;
+    scheduler_expect( s, 0 );                   /* not to be killed between push and signal */
+    word = worker_leave_carrier( w, WORKER_BLOCKED | WORD_PREEMPTED );
     ums_worker_queue_stopped( w, word + (WORKER_BLOCKED | WORD_PREEMPTED) - WORKER_CARRIED );
     if (atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
     if (atomic_load( &s->killed ))
@@ -84,5 +86,6 @@ void ums_left_preempted( struct ums_scheduler *s, struct ums_context *w, uintptr
         ums_scheduler_end( s->context );
         ke_end_thread( status );
     }
+    atomic_store( &s->posted, 1 );
     ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
 }

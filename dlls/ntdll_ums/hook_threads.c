@@ -234,7 +234,17 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
 
 enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE };
 
-/* The scheduler's thread stands still. *w: whom it has executed last. */
+/* In the middle of something of ours? What sleeps is not, nor what makes a call of its own through
+   the copy of a patched stub. */
+static int is_in_our_code( const CONTEXT *context )
+{
+    if (ums_hook_owns( (const void *)context->Rip ))
+        return ke_is_our_code( *(const ULONG_PTR *)context->Rsp );
+    return ke_is_our_code( context->Rip ) && !ke_is_asleep( context );
+}
+
+/* The scheduler's thread stands still; s: NULL if it is none any more. *w: whom it has executed
+   last. */
 static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, struct ums_context **w )
 {
     enum worker_state state = WORKER_NONE;
@@ -242,11 +252,12 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, struc
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
     if (ums_get_context_native( thread, &context )) return IN_THE_MIDDLE;
-    if ((*w = s->current) && (*w)->owner == s) state = word_state( atomic_load( &(*w)->word ) );
+    if (s && (*w = s->current) && (*w)->owner == s) state = word_state( atomic_load( &(*w)->word ) );
     if (state == WORKER_CARRIED) return CARRIES;
-    if (!atomic_load( &s->posted ))
-        return state == WORKER_RUNNING || state == WORKER_INKERNEL ? WAITS : IN_THE_MIDDLE;
-    return !ke_is_our_code( context.Rip ) || ke_is_asleep( &context ) ? OUTSIDE : IN_THE_MIDDLE;
+    if (s && !atomic_load( &s->posted ))
+        return atomic_load( &s->waiting ) && (state == WORKER_RUNNING || state == WORKER_INKERNEL)
+               ? WAITS : IN_THE_MIDDLE;
+    return is_in_our_code( &context ) ? IN_THE_MIDDLE : OUTSIDE;
 }
 
 /* A scheduler does not take its worker along: that is suspended for a moment, and goes to its list.
@@ -265,32 +276,37 @@ static void take_worker_off( struct ums_scheduler *s, struct ums_context *w, enu
     if (where == WAITS) ums_resume_native( thread, NULL );
 }
 
+/* Until it has ended by itself, or can be ended here. It may leave the mode meanwhile, and another
+   thread have the context: but only while it runs. */
 static NTSTATUS kill_scheduler( struct ums_call *call, struct ums_context *target,
                                 struct ums_context *self )
 {
     uint32_t tid = atomic_load( &target->tid );
-    struct ums_scheduler *s = target->scheduler;
-    HANDLE thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
+    struct ums_scheduler *s = target->scheduler, *now;
+    HANDLE thread = tid && s ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )
+                             : NULL;
     NTSTATUS status = STATUS_SUCCESS;
     struct ums_context *w;
 
+    if (!thread) return native( call );
     atomic_store( &s->exit_status, (uint32_t)call->args[1] );
     atomic_store( &s->killed, 1 );
-    /* until it has ended by itself, or can be ended here */
     while (!ums_suspend_native( thread, NULL ))
     {
-        enum where where = scheduler_where( s, thread, &w );
+        enum where where;
 
+        now = atomic_load( &target->tid ) == tid ? target->scheduler : NULL;
+        where = scheduler_where( now, thread, &w );
         if (where == OUTSIDE)
         {
-            if (!(status = native( call ))) ums_scheduler_killed( target );
+            if (!(status = native( call )) && now) ums_scheduler_killed( target );
             break;
         }
         if (where != IN_THE_MIDDLE) take_worker_off( s, w, where, thread, self );
         else ums_resume_native( thread, NULL );
         SwitchToThread();
     }
-    if (thread) CloseHandle( thread );
+    CloseHandle( thread );
     return status;
 }
 

@@ -226,7 +226,7 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
         /* those of us who were there before, or came since, have suspended it too */
         if ((more = atomic_load( &s->preempters ) - 1) > others) others = more;
         if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
-        else if (count > others && ums_worker_is_carried( w ) && w->owner == s)
+        else if (count > others && ums_worker_is_carried( w ) && w->owner == s && s->current == w)
             done = KE_CARRIER_STOPPED;
         ums_resume_native( thread, NULL );
     }

@@ -103,15 +103,18 @@ void ums_scheduler_wait( struct ums_scheduler *s )
 {
     struct watch watch = { 0 };
 
+    atomic_store( &s->waiting, 1 );
     while (!atomic_load( &s->posted ))
     {
         if (atomic_load( &s->watching ) && scheduler_look( s, &watch ))
         {
+            atomic_store( &s->waiting, 0 );
             atomic_store( &s->posted, 1 );      /* nothing is waited for any more */
             ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
         }
         ums_park( &s->park, atomic_load( &s->watching ) ? &ums_grace : NULL );
     }
+    atomic_store( &s->waiting, 0 );
     ke_scheduler_upcall( s, s->upcall.reason, s->upcall.payload, s->upcall.param );
 }
 
@@ -146,9 +149,9 @@ static void change_list( struct ums_scheduler *s, struct ums_context *w )
    near what is not there does nothing. So it does not matter that these fields may be changed by
    others as we look, of which TSan would complain. */
 __attribute__((no_sanitize( "thread" )))
-static inline void prefetch( struct ums_scheduler *s, struct ums_context *w )
+static inline void prefetch( struct ums_context *before, struct ums_context *w )
 {
-    struct ums_context *before = s->current, *next, *next_but_one;
+    struct ums_context *next, *next_but_one;
     int i;
 
     if (before == w) return;
@@ -162,12 +165,13 @@ static inline void prefetch( struct ums_scheduler *s, struct ums_context *w )
 }
 
 /* The worker is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks
-   the owner against s->current. word: as it was. */
+   the owner against s->current. That names the worker before it is taken: who has found this thread
+   stopped in between, and lets it go on, knows whom it may have taken (resume_scheduler). word: as
+   it was. */
 static __attribute__((noinline)) int32_t execute_taken( struct ums_scheduler *s,
                                                          struct ums_context *w, uint64_t word )
 {
     w->owner = s;
-    s->current = w;
     if (w->list != s->list) change_list( s, w );
     if ((!ums_carry && !(word & WORD_PREEMPTED)) || (word & (WORD_HOME | WORD_STOPPED)))
         ums_left_running( s, w, (word & WORD_STOPPED) != 0 );
@@ -178,7 +182,8 @@ static __attribute__((noinline)) int32_t execute_taken( struct ums_scheduler *s,
 static __attribute__((noinline)) int32_t execute_slowly( void *handle,
                                                           int32_t (*failed)( ums_status status ) )
 {
-    struct ums_context *self = ke_current(), *w = handle;
+    struct ums_context *self = ke_current(), *w = handle, *before;
+    struct ums_scheduler *s;
     uint64_t word;
 
     if (!handle) return failed( STATUS_INVALID_PARAMETER );
@@ -186,23 +191,29 @@ static __attribute__((noinline)) int32_t execute_slowly( void *handle,
         return failed( STATUS_NOT_SUPPORTED );
     if (!ums_context_slot( handle )) return failed( STATUS_INVALID_PARAMETER );
 
+    s = self->scheduler;
+    before = s->current;
+    s->current = w;
     /* a slot that is no live worker's is never READY */
     word = atomic_load( &w->word );
     do
     {
         if (word_state( word ) != WORKER_READY || (word & WORD_SUSPENDED))
+        {
+            s->current = before;
             return failed( execute_error( w, word ) );
+        }
     }
     while (!atomic_compare_exchange_weak( &w->word, &word,
                                           ((word + WORD_SEQ) & ~(WORD_STATE | WORD_PARKED)) |
                                           WORKER_CARRIED ));
-    return execute_taken( self->scheduler, w, word );
+    return execute_taken( s, w, word );
 }
 
 /* The plain way saves no register: everything that is not plain is a jump to somewhere else. */
 int32_t ums_execute( void *handle, int32_t (*failed)( ums_status status ) )
 {
-    struct ums_context *self = ke_current(), *w = handle;
+    struct ums_context *self = ke_current(), *w = handle, *before;
     struct ums_scheduler *s;
     uint64_t word;
 
@@ -210,16 +221,20 @@ int32_t ums_execute( void *handle, int32_t (*failed)( ums_status status ) )
         return execute_slowly( handle, failed );
     s = self->scheduler;
     word = atomic_load_explicit( &w->word, memory_order_relaxed );
-    if ((word & ~WORD_SEQ_MASK) != WORKER_READY || !s->proc ||
-        !atomic_compare_exchange_strong( &w->word, &word,
+    if ((word & ~WORD_SEQ_MASK) != WORKER_READY || !s->proc) return execute_slowly( handle, failed );
+    before = s->current;
+    s->current = w;
+    if (!atomic_compare_exchange_strong( &w->word, &word,
                                          word + WORD_SEQ + WORKER_CARRIED - WORKER_READY ))
+    {
+        s->current = before;
         return execute_slowly( handle, failed );
+    }
     if (w->list != s->list || !ums_carry ||
         (atomic_load_explicit( &w->flags, memory_order_relaxed ) & CONTEXT_RUNNING_ON_SELF_THREAD))
         return execute_taken( s, w, word );
-    prefetch( s, w );
+    prefetch( before, w );
     w->owner = s;
-    s->current = w;
     return ke_carry( s, w );
 }
 
@@ -247,6 +262,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     s->current = NULL;
     atomic_store( &s->posted, 1 );
     atomic_store( &s->watching, 0 );
+    atomic_store( &s->waiting, 0 );
     atomic_store( &s->killed, 0 );
     context->kind      = CONTEXT_SCHEDULER;
     context->scheduler = s;

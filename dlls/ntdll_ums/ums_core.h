@@ -146,7 +146,9 @@ struct ums_scheduler
                                                    next */
     struct ums_upcall upcall;                   /* written by the poster before posted, or by the
                                                    scheduler itself */
-    _Atomic uint32_t posted;                    /* upcall is complete (release / acquire) */
+    _Atomic uint32_t posted;                    /* upcall is complete (release / acquire). While it
+                                                   is 0 the thread must not be killed, */
+    _Atomic uint32_t waiting;                   /* but where it waits for that */
     _Atomic uint32_t watching;                  /* the waiting scheduler wakes every grace period
                                                    by itself */
     _Atomic uint32_t killed;                    /* the thread has to end when it has left the worker

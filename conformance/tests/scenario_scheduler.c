@@ -1,0 +1,217 @@
+/*
+ * Scenarios: somebody suspends, resumes or ends a scheduler thread while a worker runs on it.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows: 5 "suspended", "terminated"; B7, B18; open point 4 (what becomes of the workers of a scheduler
+ * thread that ends): [guess] they are as good as ever, whoever executes them next.
+ */
+#include "scenario_kit.h"
+
+static volatile LONG turns, steps, stop, parked;
+static struct kit_worker *runner;
+static HANDLE event;
+
+static DWORD beside_body( struct kit_worker *worker )
+{
+    while (!stop)
+    {
+        turns++;
+        kit_yield( worker, NULL );
+    }
+    return 1;
+}
+
+/* Computes, and now and then yields: so a suspension of its scheduler finds either. */
+static DWORD run_body( struct kit_worker *worker )
+{
+    LONG i;
+
+    for (i = 1; !stop; i++)
+    {
+        steps++;
+        if (!(i & 0x3ff)) kit_yield( worker, NULL );
+    }
+    return 1;
+}
+
+static DWORD compute_body( struct kit_worker *worker )
+{
+    kit_yield( worker, NULL );
+    while (!stop) steps++;
+    return 1;
+}
+
+/* Makes one call after the other, and never yields: who is killed while he waits to be executed is
+   in two queues of his client. */
+static DWORD call_body( struct kit_worker *worker )
+{
+    kit_yield( worker, NULL );
+    while (!stop)
+    {
+        steps++;
+        ResetEvent( event );
+    }
+    return 1;
+}
+
+/* After a call that is over at once it may be on a thread of its own. */
+static DWORD compute_at_home_body( struct kit_worker *worker )
+{
+    DWORD flags;
+
+    kit_yield( worker, NULL );
+    while (!stop)
+    {
+        if (!(++steps & 0xfffff)) GetHandleInformation( event, &flags );
+    }
+    return 1;
+}
+
+static DWORD wait_body( struct kit_worker *worker )
+{
+    kit_yield( worker, NULL );
+    steps++;
+    WaitForSingleObject( event, INFINITE );
+    return 1;
+}
+
+static BOOL moves( volatile LONG *count )
+{
+    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+    LONG was = *count;
+
+    while (*count == was && GetTickCount64() < limit) SwitchToThread();
+    return *count != was;
+}
+
+static BOOL begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
+{
+    struct kit_sched *sched;
+
+    if (!kit_open()) return FALSE;
+    event = CreateEventW( NULL, TRUE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    runner = kit_add_worker( sched->list, body, NULL );
+    if (beside) kit_add_worker( sched->list, beside_body, NULL );
+    kit_start();
+    return ok( runner && moves( &steps ), "the worker did not start\n" );
+}
+
+static void finish( void )
+{
+    stop = 1;
+    SetEvent( event );
+    kit_finish();
+    kit_check();
+    CloseHandle( event );
+}
+
+/* What runs on it may stand still with it, if it is not on a thread of its own, and goes on with
+   it. */
+START_TEST( scenario_scheduler_suspend )
+{
+    HANDLE thread;
+    CONTEXT context;
+    int i, starved = 0, failed = 0;
+
+    if (!begin( run_body, TRUE )) return;
+    thread = kit.scheds[0].thread;
+    for (i = 0; i < 200; i++)
+    {
+        if (SuspendThread( thread ) != 0) failed++;
+        context.ContextFlags = CONTEXT_FULL;
+        if (!GetThreadContext( thread, &context )) failed++;
+        SwitchToThread();
+        if (ResumeThread( thread ) != 1) failed++;
+        if (!moves( &steps ) || !moves( &turns )) starved++;
+    }
+    finish();
+    ok( !failed, "%d calls failed\n", failed );
+    ok( !starved, "5: a worker did not go on %d times\n", starved );
+}
+
+/* The worker is suspended while its scheduler is: that may stand still anywhere. When the scheduler
+   goes on, the worker does not, and the other one gets its turn. */
+START_TEST( scenario_scheduler_suspend_worker )
+{
+    int i, ran = 0, starved = 0, failed = 0;
+    HANDLE thread;
+
+    if (!begin( run_body, TRUE )) return;
+    thread = kit.scheds[0].thread;
+    for (i = 0; i < 200; i++)
+    {
+        LONG steps_before;
+
+        if (SuspendThread( thread ) != 0) failed++;
+        if (SuspendThread( runner->thread ) != 0) failed++;
+        if (ResumeThread( thread ) != 1) failed++;
+        steps_before = steps;
+        if (!moves( &turns )) starved++;
+        if (steps != steps_before) ran++;
+        if (ResumeThread( runner->thread ) != 1) failed++;
+        if (!moves( &steps )) starved++;
+    }
+    finish();
+    ok( !failed, "%d calls failed\n", failed );
+    ok( !ran, "5: a suspended worker ran %d times\n", ran );
+    ok( !starved, "B10: a worker did not get its turn %d times\n", starved );
+}
+
+/* The same with TerminateThread, which does not wait for the scheduler. */
+START_TEST( scenario_scheduler_terminate_worker )
+{
+    LONG steps_before;
+    HANDLE thread;
+    DWORD code = 0;
+
+    if (!begin( call_body, TRUE )) return;
+    thread = kit.scheds[0].thread;
+    runner->ended = 1;                          /* as far as it gets */
+    ok( SuspendThread( thread ) == 0, "SuspendThread: error %lu\n", GetLastError() );
+    ok( TerminateThread( runner->thread, 0x123 ), "TerminateThread: error %lu\n", GetLastError() );
+    ok( !WaitForSingleObject( runner->thread, KIT_LIMIT ), "B18: it did not end in %d ms\n",
+        KIT_LIMIT );
+    ok( ResumeThread( thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
+    steps_before = steps;
+    ok( moves( &turns ), "B18: the other worker did not get its turn\n" );
+    ok( kit_wait_value( &runner->terminated, 1 ), "B18: it was not delivered terminated\n" );
+    ok( steps == steps_before, "5: a terminated worker ran\n" );
+    ok( GetExitCodeThread( runner->thread, &code ) && code == 0x123, "B18: exit code %#lx\n", code );
+    finish();
+}
+
+/* ---- the scheduler is ended ---- */
+
+/* Its worker goes on with another scheduler that serves the list. */
+static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
+{
+    struct kit_sched *first;
+    LONG steps_before;
+    DWORD code = 0;
+
+    if (!begin( body, FALSE )) return;
+    first = &kit.scheds[0];
+    first->stays = TRUE;
+    ok( TerminateThread( first->thread, 0x234 ), "TerminateThread: error %lu\n", GetLastError() );
+    ok( !WaitForSingleObject( first->thread, KIT_LIMIT ), "it did not end in %d ms\n", KIT_LIMIT );
+    ok( GetExitCodeThread( first->thread, &code ) && code == 0x234, "exit code %#lx\n", code );
+    steps_before = steps;
+    kit_add_sched( first->list );
+    kit_start();
+    unverified ok( body == wait_body || steps != steps_before || moves( &steps ),
+                   "4 its worker does not go on with another scheduler\n" );
+    stop = 1;
+    SetEvent( event );
+    kit_finish();
+    /* who would have counted that it blocked may have been ended before */
+    if (runner->blocks == runner->queued - 2) runner->blocks++;
+    kit_check();
+    CloseHandle( event );
+}
+
+START_TEST( scenario_scheduler_terminate_computing ) { terminate_scheduler( compute_body ); }
+START_TEST( scenario_scheduler_terminate_at_home )   { terminate_scheduler( compute_at_home_body ); }
+START_TEST( scenario_scheduler_terminate_idle )      { terminate_scheduler( wait_body ); }
