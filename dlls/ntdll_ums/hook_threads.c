@@ -232,7 +232,7 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     return status;
 }
 
-enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE };
+enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, TRY_AGAIN };
 
 /* In the middle of something of ours? What sleeps is not, nor what makes a call of its own through
    the copy of a patched stub. */
@@ -261,19 +261,27 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, struc
 }
 
 /* A scheduler does not take its worker along: that is suspended for a moment, and goes to its list.
-   Where the worker is carried the thread itself ends in its place (ums_left_preempted). */
-static void take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum where where,
-                             HANDLE thread, struct ums_context *self )
+   Where the worker is carried the thread itself ends in its place (ums_left_preempted). 1: the
+   scheduler, which still stands still, waits for no worker any more. One that its worker has left
+   for something else, or is leaving, has to be told of it, and goes on. */
+static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum where where,
+                            HANDLE thread, struct ums_context *self )
 {
     struct hold hold;
+    int off = 0;
 
     if (where == CARRIES) ums_resume_native( thread, NULL );
     if (hold_worker( self, w, &hold ))
     {
-        if (where == WAITS && w->owner == s) ums_worker_taken( w );
+        if (where == WAITS && w->owner == s)
+        {
+            ums_worker_taken( w );
+            off = word_state( atomic_load( &w->word ) ) == WORKER_BLOCKED;
+        }
         let_go( self, w, &hold, 0 );
     }
-    if (where == WAITS) ums_resume_native( thread, NULL );
+    if (where == WAITS && !off) ums_resume_native( thread, NULL );
+    return off;
 }
 
 /* Until it has ended by itself, or can be ended here. It may leave the mode meanwhile, and another
@@ -297,13 +305,14 @@ static NTSTATUS kill_scheduler( struct ums_call *call, struct ums_context *targe
 
         now = atomic_load( &target->tid ) == tid ? target->scheduler : NULL;
         where = scheduler_where( now, thread, &w );
+        if (where == CARRIES || where == WAITS)
+            where = take_worker_off( s, w, where, thread, self ) ? OUTSIDE : TRY_AGAIN;
         if (where == OUTSIDE)
         {
             if (!(status = native( call )) && now) ums_scheduler_killed( target );
             break;
         }
-        if (where != IN_THE_MIDDLE) take_worker_off( s, w, where, thread, self );
-        else ums_resume_native( thread, NULL );
+        if (where == IN_THE_MIDDLE) ums_resume_native( thread, NULL );
         SwitchToThread();
     }
     CloseHandle( thread );
