@@ -232,7 +232,7 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     return status;
 }
 
-enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, TRY_AGAIN };
+enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON };
 
 /* In the middle of something of ours? What sleeps is not, nor what makes a call of its own through
    the copy of a patched stub. */
@@ -306,7 +306,7 @@ static NTSTATUS kill_scheduler( struct ums_call *call, struct ums_context *targe
         now = atomic_load( &target->tid ) == tid ? target->scheduler : NULL;
         where = scheduler_where( now, thread, &w );
         if (where == CARRIES || where == WAITS)
-            where = take_worker_off( s, w, where, thread, self ) ? OUTSIDE : TRY_AGAIN;
+            where = take_worker_off( s, w, where, thread, self ) ? OUTSIDE : GOING_ON;
         if (where == OUTSIDE)
         {
             if (!(status = native( call )) && now) ums_scheduler_killed( target );
