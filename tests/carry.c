@@ -346,7 +346,107 @@ static void killed_it_leaves_its_carrier( void **state )
     assert_int_equal( atomic_load( &fake_errors ), 0 );
 }
 
+/* ---- killed while its carrier stands still ---- */
+
+static void give_way( void *param )
+{
+    (void)param;
+    atomic_store( &stage, 1 );
+    for (;;) ums_worker_give_way( ke_current() );
+}
+
+static void *kill_stopped( void *unused )
+{
+    (void)unused;
+    while (atomic_load( &stage ) != 1) sched_yield();
+    atomic_store( &fake_carrier_is_stopped, 1 );
+    ums_worker_killed( context );               /* does not wait */
+    atomic_store( &fake_carrier_is_stopped, 0 );
+    return NULL;
+}
+
+/* Its carrier goes on, and sees to the rest when the worker gives way. */
+static void killed_it_gives_way_later( void **state )
+{
+    int i;
+
+    (void)state;
+    if (!ums_carry) return;
+    for (i = 0; i < 20; i++)
+    {
+        pthread_t killer;
+
+        atomic_store( &stage, 0 );
+        upcalls[BLOCKED] = 0;
+        ums_list_create( &list );
+        ums_context_create( &context );
+        fake_worker_create( &worker, context, list, give_way, NULL );
+        pthread_create( &killer, NULL, kill_stopped, NULL );
+        assert_int_equal( fake_scheduler_enter( list, see_end, NULL ), STATUS_SUCCESS );
+        pthread_join( killer, NULL );
+        assert_int_equal( upcalls[BLOCKED], 1 );
+        assert_int_equal( state_of( context ), WORKER_DEAD );
+        assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+        pthread_detach( worker.thread );
+        ums_list_delete( list );
+        assert_int_equal( atomic_load( &fake_errors ), 0 );
+    }
+}
+
 /* ---- its carrier is killed ---- */
+
+static struct ums_scheduler *doomed;
+
+static void doom( uint32_t reason, uintptr_t payload, void *param )
+{
+    doomed = ke_current()->scheduler;
+    run_to_end( reason, payload, param );
+}
+
+static void *enter_doomed( void *unused )
+{
+    (void)unused;
+    fake_scheduler_enter( list, doom, NULL );
+    return NULL;
+}
+
+/* A scheduler that is to end does so in place of an upcall, with its status, and its worker goes on
+   with another one. */
+static void a_killed_scheduler_gives_its_worker_back( void **state )
+{
+    pthread_t scheduler;
+    uint64_t word;
+    void *status;
+
+    (void)state;
+    if (!ums_carry) return;
+    notes = 0;
+    upcalls[BLOCKED] = 0;
+    atomic_store( &stage, 0 );
+    atomic_store( &flag, 0 );
+    ums_list_create( &list );
+    ums_context_create( &context );
+    fake_worker_create( &worker, context, list, spin, NULL );
+    pthread_create( &scheduler, NULL, enter_doomed, NULL );
+    while (atomic_load( &stage ) != 1) sched_yield();
+    atomic_store( &doomed->exit_status, 77 );
+    atomic_store( &doomed->killed, 1 );
+    ums_context_suspending( context, &word );
+    ums_worker_stopped( context );
+    pthread_join( scheduler, &status );
+    assert_int_equal( (uintptr_t)status, 77 );
+    assert_int_equal( upcalls[BLOCKED], 0 );
+    assert_int_equal( state_of( context ), WORKER_BLOCKED );
+    ums_worker_queue_stopped( context, ums_context_suspend_made( context, 0 ) );
+    atomic_store( &flag, 1 );
+    assert_int_equal( fake_scheduler_enter( list, run_to_end, NULL ), STATUS_SUCCESS );
+    pthread_join( worker.thread, NULL );
+    assert_int_equal( notes, 2 );
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    assert_int_equal( atomic_load( &list->refs ), 1 );
+    ums_list_delete( list );
+    assert_int_equal( atomic_load( &fake_errors ), 0 );
+}
 
 /* A worker that is carried, but nobody runs it any more. */
 static void make_orphan( void )
@@ -393,6 +493,29 @@ static void a_killed_orphan_is_delivered( void **state )
     assert_int_equal( ums_list_wait( list, &zero, &first ), STATUS_SUCCESS );
     assert_ptr_equal( first, context );
     assert_true( atomic_load( &first->flags ) & CONTEXT_TERMINATED );
+    delete_orphan();
+}
+
+/* Whoever lets a carrier go on that stood still sees to the rest, once. */
+static void a_kill_is_finished_once( void **state )
+{
+    struct ums_context *first;
+    int64_t zero = 0;
+
+    (void)state;
+    make_orphan();
+    atomic_store( &fake_carrier_is_gone, 0 );
+    atomic_store( &fake_carrier_is_stopped, 1 );
+    ums_worker_killed( context );
+    assert_int_equal( state_of( context ), WORKER_CARRIED );
+    assert_int_equal( ums_list_wait( list, &zero, &first ), STATUS_TIMEOUT );
+    atomic_store( &fake_carrier_is_stopped, 0 );
+    atomic_store( &fake_carrier_is_gone, 1 );
+    ums_worker_killed_finish( context );
+    ums_worker_killed_finish( context );
+    assert_int_equal( ums_list_wait( list, &zero, &first ), STATUS_SUCCESS );
+    assert_ptr_equal( first, context );
+    assert_null( ums_list_next( first ) );
     delete_orphan();
 }
 
@@ -461,7 +584,10 @@ int main( void )
         cmocka_unit_test( whoever_ends_is_found_to_the_last ),
         cmocka_unit_test( suspending_an_orphan_ends ),
         cmocka_unit_test( a_killed_orphan_is_delivered ),
-        cmocka_unit_test( killed_it_leaves_its_carrier ),     /* last: its home thread sleeps on */
+        cmocka_unit_test( a_kill_is_finished_once ),
+        cmocka_unit_test( a_killed_scheduler_gives_its_worker_back ),
+        cmocka_unit_test( killed_it_leaves_its_carrier ),     /* last: home threads sleep on */
+        cmocka_unit_test( killed_it_gives_way_later ),
     };
 
     fake_init();

@@ -33,7 +33,7 @@ extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
 void fake_init( void );
 
 /* Whoever wants to preempt a worker finds that its carrier has ended. */
-extern _Atomic int fake_carrier_is_gone;
+extern _Atomic int fake_carrier_is_gone, fake_carrier_is_stopped;
 
 /* Where a carried worker can be preempted. */
 void fake_preemption_point( void );

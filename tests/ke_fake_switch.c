@@ -175,7 +175,7 @@ void ke_scheduler_upcall( struct ums_scheduler *s, uint32_t reason, uintptr_t pa
 /* ---- a carried worker ---- */
 
 _Atomic(struct ums_context *) fake_preempt_wanted;
-_Atomic int fake_carrier_is_gone;
+_Atomic int fake_carrier_is_gone, fake_carrier_is_stopped;
 
 int32_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
                            void (*left)( struct ums_scheduler *s, struct ums_context *w,
@@ -212,6 +212,7 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
 
     (void)s;
     if (atomic_load( &fake_carrier_is_gone )) return KE_CARRIER_GONE;
+    if (atomic_load( &fake_carrier_is_stopped )) return KE_CARRIER_STOPPED;
     if (!atomic_compare_exchange_strong( &fake_preempt_wanted, &none, w ))
     {
         sched_yield();
