@@ -188,6 +188,12 @@ X( scenario_concrt, scenario_concrt_poller, 30 )
 X( scenario_concrt, scenario_concrt_migrate, 30 )
 X( scenario_concrt, scenario_concrt_retire, 30 )
 
+X( scenario_cxx, scenario_cxx_deep, 30 )
+X( scenario_cxx, scenario_cxx_rethrow, 30 )
+X( scenario_cxx, scenario_cxx_move_in_handler, 30 )
+X( scenario_cxx, scenario_cxx_exception_ptr, 30 )
+X( scenario_cxx, scenario_cxx_back_from_wait, 30 )
+
 X( scenario_exceptions, scenario_exception_vectored, 30 )
 X( scenario_exceptions, scenario_exception_frame, 30 )
 X( scenario_exceptions, scenario_exception_try, 30 )
