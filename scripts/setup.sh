@@ -79,7 +79,8 @@ need_wine()
 
 need_compiler()
 {
-    need x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 cmake:cmake ninja:ninja-build
+    need x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 x86_64-w64-mingw32-g++:g++-mingw-w64-x86-64-win32 \
+        cmake:cmake ninja:ninja-build
 }
 
 # for the native tests

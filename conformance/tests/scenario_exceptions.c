@@ -9,18 +9,16 @@
  * is such a thread is [doc]. Every body yields first, so that it runs on its scheduler's processor
  * as a worker does that has been executed by the book.
  */
+#include <excpt.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <string.h>
-#include "scenario_kit.h"
+#include "scenario_faults.h"
 
 #define FAULTS 40
 
-/* ---- a frame with a handler, without the compiler's help ----
- *
- * seh_call( func, arg ): 0 when func returns, else the code of the exception that func did not
- * handle. */
+/* ---- a frame with a handler, without the compiler's help ---- */
 
-ULONG_PTR seh_call( void (*func)( void * ), void *arg );
 extern char seh_landing[];
 EXCEPTION_DISPOSITION seh_handler( EXCEPTION_RECORD *rec, void *frame, CONTEXT *context,
                                    DISPATCHER_CONTEXT *dispatch );
@@ -55,8 +53,6 @@ EXCEPTION_DISPOSITION seh_handler( EXCEPTION_RECORD *rec, void *frame, CONTEXT *
     return ExceptionContinueSearch;
 }
 
-/* Reads from address rcx; the instruction is 3 bytes long, for who wants to skip it. */
-ULONG_PTR faulting_load( volatile void *address );
 __asm__( ".text\n"
          ".globl faulting_load\n"
          ".def faulting_load; .scl 2; .type 32; .endef\n"
@@ -68,9 +64,7 @@ __asm__( ".text\n"
          "\tret\n"
          "\t.seh_endproc\n" );
 
-#define NOWHERE ((volatile void *)0x40)
-
-static void fault( void *unused )
+void fault( void *unused )
 {
     (void)unused;
     faulting_load( NOWHERE );
@@ -213,6 +207,52 @@ START_TEST( scenario_exception_frame )
     check_handled( FAULTS );
 }
 
+/* ---- the same with __C_specific_handler and a filter, as mingw-w64's <excpt.h> has it ---- */
+
+static DWORD filter_thread;
+
+LONG try_filter( EXCEPTION_POINTERS *pointers, ULONG_PTR frame );
+
+LONG try_filter( EXCEPTION_POINTERS *pointers, ULONG_PTR frame )
+{
+    NT_TIB *tib = kit_teb();
+
+    if (GetCurrentThreadId() != filter_thread) seen.wrong_thread++;
+    if (frame < (ULONG_PTR)tib->StackLimit || frame >= (ULONG_PTR)tib->StackBase)
+        seen.wrong_stack++;
+    if (pointers->ExceptionRecord->ExceptionCode != EXCEPTION_ACCESS_VIOLATION) seen.wrong++;
+    seen.handled++;
+    return EXCEPTION_EXECUTE_HANDLER;
+}
+
+/* Its labels are global names: one such block a file, and never copied. */
+static void __attribute__((noinline, noclone)) try_fault( void *depth )
+{
+    __try1( try_filter )
+    fault_below( depth );
+    __except1
+}
+
+static DWORD try_body( struct kit_worker *worker )
+{
+    int i;
+
+    filter_thread = worker->id;
+    for (i = 0; i < FAULTS; i++)
+    {
+        if (i & 1) kit_yield( worker, NULL );
+        try_fault( (void *)(ULONG_PTR)(i % 7) );
+        if (GetCurrentThreadId() != worker->id) seen.wrong_thread++;
+    }
+    return 0;
+}
+
+START_TEST( scenario_exception_try )
+{
+    run_body( try_body );
+    check_handled( FAULTS );
+}
+
 static void raise( void *code )
 {
     ULONG_PTR info[2] = { 7, 8 };
@@ -237,6 +277,43 @@ static DWORD raise_body( struct kit_worker *worker )
 START_TEST( scenario_exception_raised )
 {
     run_body( raise_body );
+    check_handled( FAULTS );
+}
+
+/* A vectored handler may go on as well: RaiseException returns, at home or wherever. */
+static LONG CALLBACK go_on( EXCEPTION_POINTERS *pointers )
+{
+    const EXCEPTION_RECORD *record = pointers->ExceptionRecord;
+
+    if (record->ExceptionCode >> 8 != 0xe00001) return EXCEPTION_CONTINUE_SEARCH;
+    if (GetCurrentThreadId() != vectored_thread) seen.wrong_thread++;
+    if (record->NumberParameters != 1 || (LONG)record->ExceptionInformation[0] != ++seen.rounds)
+        seen.wrong++;
+    seen.handled++;
+    return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+static DWORD raise_vectored_body( struct kit_worker *worker )
+{
+    ULONG_PTR i;
+
+    vectored_thread = worker->id;
+    for (i = 1; i <= FAULTS; i++)
+    {
+        if (i & 1) kit_yield( worker, NULL );
+        SetLastError( 0xbeef );
+        RaiseException( 0xe0000100 + (DWORD)i, 0, 1, &i );
+        if (GetLastError() != 0xbeef) seen.wrong++;
+    }
+    return 0;
+}
+
+START_TEST( scenario_exception_raised_vectored )
+{
+    void *handler = AddVectoredExceptionHandler( 1, go_on );
+
+    run_body( raise_vectored_body );
+    RemoveVectoredExceptionHandler( handler );
     check_handled( FAULTS );
 }
 
@@ -381,6 +458,34 @@ START_TEST( scenario_exception_stack_overflow )
     ok( seen.codes[0] == (DWORD)EXCEPTION_STACK_OVERFLOW, "the overflow gave %#llx\n",
         (ULONGLONG)seen.codes[0] );
     check_handled( 2 );
+}
+
+/* Recovered from: the guard page is put back, and the next overflow is one again. */
+static DWORD overflow_again_body( struct kit_worker *worker )
+{
+    int i;
+
+    for (i = 0; i < 4; i++)
+    {
+        kit_yield( worker, NULL );
+        seen.codes[i] = seh_call( overflow, NULL );
+        if (seen.codes[i] == (DWORD)EXCEPTION_STACK_OVERFLOW) seen.handled++;
+        if (i & 1) kit_yield( worker, NULL );
+        if (!_resetstkoflw()) seen.wrong++;
+        if (GetCurrentThreadId() != worker->id) seen.wrong_thread++;
+    }
+    return 0;
+}
+
+START_TEST( scenario_exception_overflow_again )
+{
+    int i;
+
+    run_body( overflow_again_body );
+    for (i = 0; i < 4; i++)
+        ok( seen.codes[i] == (DWORD)EXCEPTION_STACK_OVERFLOW, "overflow %d gave %#llx\n", i,
+            (ULONGLONG)seen.codes[i] );
+    check_handled( 4 );
 }
 
 /* ---- out of a routine that the kernel calls in the middle of a wait ---- */

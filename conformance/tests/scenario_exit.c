@@ -5,13 +5,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * No row of the specification names it, every program does it. The test starts its own command line
- * once more with an environment variable that tells the new process to build the scene and to end
- * in it; exit code and time are what counts. A crash in there is reported by the harness, which
- * that process talks to like the test itself.
+ * once more (scenario_child.h); the new process builds the scene and ends in it. Exit code and time
+ * are what counts.
  */
-#include "scenario_kit.h"
+#include "scenario_child.h"
 
-#define VARIABLE "UMS_SCENARIO_EXIT"
 #define EXIT_BASE 0x5a00
 
 enum ending
@@ -92,60 +90,18 @@ static void end_process( void )
     Sleep( KIT_LIMIT );
 }
 
-/* Under the launcher the new process needs it as well. */
-static void make_command( char *command, size_t size )
-{
-    char exe[MAX_PATH], launcher[MAX_PATH] = "";
-    char *slash;
-
-    GetModuleFileNameA( NULL, exe, sizeof(exe) );
-    if ((slash = strrchr( exe, '\\' )) && strstr( slash, "_bound" ))
-    {
-        snprintf( launcher, sizeof(launcher), "%.*s\\umsrun.exe", (int)(slash - exe), exe );
-        if (GetFileAttributesA( launcher ) == INVALID_FILE_ATTRIBUTES) launcher[0] = 0;
-    }
-    if (launcher[0]) snprintf( command, size, "\"%s\" %s", launcher, GetCommandLineA() );
-    else snprintf( command, size, "%s", GetCommandLineA() );
-}
-
 static void run_ending( enum ending how )
 {
-    static char command[4096];
-    char value[8];
-    PROCESS_INFORMATION process;
-    STARTUPINFOA startup;
-    DWORD code = 0, ret;
-    BOOL started;
-    int tries;
+    DWORD code;
 
     ending = how;
-    if (GetEnvironmentVariableA( VARIABLE, value, sizeof(value) ))
+    if (child_is_here())
     {
         end_process();
         return;
     }
-    if (!need( EnterUmsSchedulingMode )) return;
-    make_command( command, sizeof(command) );
-    memset( &startup, 0, sizeof(startup) );
-    startup.cb = sizeof(startup);
-    SetEnvironmentVariableA( VARIABLE, "1" );
-    /* one start in 10,000 fails so on Wine 8.0, with no UMS anywhere: an address is taken */
-    for (tries = 0, started = FALSE; tries < 3 && !started; tries++)
-    {
-        started = CreateProcessA( NULL, command, NULL, NULL, TRUE, 0, NULL, NULL, &startup,
-                                  &process );
-        if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
-    }
-    SetEnvironmentVariableA( VARIABLE, NULL );
-    ok( started, "no process, error %lu\n", GetLastError() );
-    if (!started) return;
-    ret = WaitForSingleObject( process.hProcess, 2 * KIT_LIMIT );
-    ok( !ret, "the process did not end in %u ms\n", 2 * KIT_LIMIT );
-    if (ret) TerminateProcess( process.hProcess, 1 );
-    else GetExitCodeProcess( process.hProcess, &code );
+    if (!need( EnterUmsSchedulingMode ) || !child_run( &code )) return;
     ok( code == (DWORD)(EXIT_BASE + how), "exit code %#lx, expected %#x\n", code, EXIT_BASE + how );
-    CloseHandle( process.hThread );
-    CloseHandle( process.hProcess );
 }
 
 START_TEST( scenario_exit_process_worker )

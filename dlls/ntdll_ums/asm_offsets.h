@@ -46,6 +46,8 @@
                                                    at its lower end room for a preempted worker */
 #define HOME_IRET                  0x0b00       /* the extended state ends before, x87 to AVX-512 */
 
+#define EFLAGS_TF                  0x100        /* trap after each instruction */
+
 #define CALL_NR                    0x00         /* struct ums_call */
 #define CALL_ARGS                  0x08
 #define CALL_STACK                 0x28

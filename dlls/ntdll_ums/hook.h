@@ -119,7 +119,8 @@ uint64_t ums_special_set_process( const struct call_row *row, struct ums_call *c
                                   struct ums_context *self );
 uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call,
                                      struct ums_context *self );
-
+uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call,
+                               struct ums_context *self );
 uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self );
 uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
@@ -150,6 +151,11 @@ extern void     ums_unix_hook( void );
 extern void    *ums_stub_native[];              /* private copies of the stubs, by row */
 extern void     ums_dispatcher_hook( void );
 extern void     ums_stub_hook( void );          /* entered from an island with the row in eax */
+/* Behind the hooks, when the call is for C. */
+extern void     ums_dispatcher_frame( void );
+extern void     ums_stub_frame( void );
+/* In place of the function in r11: that one without the trap flag, which is set on return. */
+extern void     ums_step_over( void );
 uint64_t ums_call_dispatcher( uint64_t nr, const uint64_t *args );
 uint64_t ums_call_stub( void *stub, const uint64_t *args );
 /* Put another TEB into GS; where that takes a system call, one to the Linux kernel. */

@@ -101,10 +101,10 @@ const struct call_row ums_call_rows[] =
     MAY_BLOCK( "NtCreateThreadEx", "maps a stack, starts a thread" )
 
     /* never return, or return somewhere else: no code of ours may be left on the stack */
-    QUICK( "NtContinue", "never returns" )
-    QUICK( "NtContinueEx", "never returns" )
     QUICK( "NtRaiseException", "never returns" )
     QUICK( "NtCallbackReturn", "never returns" )
+    SPECIAL( "NtContinue", ums_special_continue, "never returns; may step into our code" )
+    SPECIAL( "NtContinueEx", ums_special_continue, "never returns; may step into our code" )
 
     /* change what the core knows */
     SPECIAL( "NtTerminateThread", ums_special_terminate_thread,

@@ -12,6 +12,7 @@
 #include <ntstatus.h>
 #include <winternl.h>
 #include "ums_core.h"
+#include "asm_offsets.h"
 #include "hook.h"
 #include "ke_win32.h"
 #include "umsnt.h"
@@ -73,6 +74,48 @@ uint64_t ums_store_ulong( uint64_t where, uint32_t count )
     if (where && !ums_try_store32( (void *)where, count ))
         return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
     return STATUS_SUCCESS;
+}
+
+/* Where a worker or a scheduler comes into code of ours that does not bear an exception in it: what
+   a thread does there depends on who it is, carried or not, and each exception changes that. */
+static int is_door( uint64_t rip )
+{
+    static void *const doors[] = { ums_yield, ums_execute, RtlDequeueUmsCompletionListItems,
+                                   ums_unix_call, ums_dispatcher_frame, ums_stub_frame };
+    unsigned int i;
+
+    for (i = 0; i < sizeof(doors) / sizeof(doors[0]); i++)
+        if (rip == (uintptr_t)doors[i]) return 1;
+    return 0;
+}
+
+/* Stepped into, these are one instruction, as a system call is: the trap flag is taken off, which
+   would go to another thread by a switch, and is there again when they return to whoever has called
+   them. Every step ends in an exception, and is gone on from by a call of this one, so none gets
+   past a door without being seen here. What is at the doors has used neither r11 nor the flags. */
+static void step_over( CONTEXT *context )
+{
+    uint64_t flags, eflags, rip;
+
+    if (!ums_try_load( &context->ContextFlags, &flags ) ||
+        !ums_try_load( &context->EFlags, &eflags ) || !ums_try_load( &context->Rip, &rip ) ||
+        !(eflags & EFLAGS_TF) || !is_door( rip ) || (~flags & CONTEXT_FULL)) return;
+    context->EFlags &= ~EFLAGS_TF;
+    context->R11 = rip;
+    context->Rip = (uintptr_t)ums_step_over;
+}
+
+/* It does not return, so "inside" ends here. */
+uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call,
+                               struct ums_context *self )
+{
+    (void)row;
+    if (self)
+    {
+        step_over( (CONTEXT *)call->args[0] );
+        if (self->inside == call->sp) self->inside = 0;
+    }
+    return (uint64_t)native( call );
 }
 
 /* ThreadUmsInformation, Query: the flags [guess: only the layout is known] */

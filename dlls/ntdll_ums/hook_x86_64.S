@@ -67,7 +67,7 @@ ums_dispatcher_hook:
         MATTERS 2f, 3f
 3:      jmp     *ums_dispatcher(%rip)
 2:      leaq    0x30(%rsp),%rcx
-        jmp     hook_frame
+        jmp     ums_dispatcher_frame
         .seh_endproc
 
 /* ---- a patched stub; eax: row ---- */
@@ -87,7 +87,7 @@ ums_stub_hook:
         movq    %r10,%rcx
         jmp     *(%r11,%rax,8)                  /* ums_stub_native[row] */
 2:      leaq    0x28(%rsp),%rcx
-        jmp     stub_frame
+        jmp     ums_stub_frame
         .seh_endproc
 
 /* ---- a call to the Unix side that is no system call. rcx: library, edx: code, r8: args ---- */
@@ -108,7 +108,7 @@ ums_unix_hook:
         .seh_endproc
 
 /*
- * hook_frame, stub_frame: build a struct ums_call and let C decide. rcx: argument 5; eax: number.
+ * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and let C decide. rcx: argument 5; eax: number.
  * They differ in the alignment of the stack they come with.
  *
  *      rsp+0x00  home space of ums_hook_call
@@ -132,16 +132,50 @@ ums_unix_hook:
         ret
         .endm
 
+        .globl  ums_dispatcher_frame
+        .def    ums_dispatcher_frame; .scl 2; .type 32; .endef
         .p2align 4
-        .seh_proc hook_frame
-hook_frame:
+        .seh_proc ums_dispatcher_frame
+ums_dispatcher_frame:
         CALL_FRAME 0x60                         /* entered with rsp 0 modulo 16 */
         .seh_endproc
 
+        .globl  ums_stub_frame
+        .def    ums_stub_frame; .scl 2; .type 32; .endef
         .p2align 4
-        .seh_proc stub_frame
-stub_frame:
+        .seh_proc ums_stub_frame
+ums_stub_frame:
         CALL_FRAME 0x68                         /* entered with rsp 8 modulo 16 */
+        .seh_endproc
+
+/*
+ * ums_step_over: entered by NtContinue in place of the function in r11, with the registers and the
+ * stack of that one's entry. Calls it with the trap flag clear and returns with the flag set. (The
+ * flag takes effect one instruction behind the popfq, in here and for the caller.)
+ *
+ *      rbp-0x20  home space of what is called
+ *          0x00  rbp
+ *          0x08  return address; the call is aligned as the entry was
+ */
+        .globl  ums_step_over
+        .def    ums_step_over; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_step_over
+ums_step_over:
+        pushq   %rbp
+        .seh_pushreg %rbp
+        movq    %rsp,%rbp
+        .seh_setframe %rbp,0
+        subq    $0x20,%rsp
+        .seh_stackalloc 0x20
+        .seh_endprologue
+        call    *%r11
+        pushfq
+        orl     $EFLAGS_TF,(%rsp)
+        popfq
+        leaq    0(%rbp),%rsp
+        popq    %rbp
+        ret
         .seh_endproc
 
 /*

@@ -186,6 +186,45 @@ no_user_part:                                   /* without x87 exceptions */
         .seh_endprologue
         .endm
 
+/* The unwind data of the scheduler's base for code that runs there. */
+        .macro  HAS_BASE
+        .seh_pushreg %rbp
+        .seh_pushreg %rbx
+        .seh_pushreg %rsi
+        .seh_pushreg %rdi
+        .seh_pushreg %r12
+        .seh_pushreg %r13
+        .seh_pushreg %r14
+        .seh_pushreg %r15
+        .seh_stackalloc 0xd8
+        .seh_savexmm %xmm6,0x20
+        .seh_savexmm %xmm7,0x30
+        .seh_savexmm %xmm8,0x40
+        .seh_savexmm %xmm9,0x50
+        .seh_savexmm %xmm10,0x60
+        .seh_savexmm %xmm11,0x70
+        .seh_savexmm %xmm12,0x80
+        .seh_savexmm %xmm13,0x90
+        .seh_savexmm %xmm14,0xa0
+        .seh_savexmm %xmm15,0xb0
+        .seh_endprologue
+        .endm
+
+/* Where the stack pointer changes, one function ends and the next begins without a jump: so the
+   unwind data is right before and behind. */
+        .macro  FALL_INTO name
+        .seh_endproc
+        .seh_proc \name
+\name:
+        .endm
+
+/* A jump to an address in a register, which is lost. Who unwinds takes a plain jump to another
+   function for the end of an epilogue, with the return address at rsp. */
+        .macro  JUMP_WITH_FRAME to, reg
+        leaq    \to(%rip),\reg
+        jmp     *\reg
+        .endm
+
 /* No x87 exception may be left to whoever runs next on this thread; a worker that yields finds
    none when it comes back [seen]. Most have none: the test is cheaper than clearing. */
         .macro  CLEAR_X87_EXCEPTIONS
@@ -209,6 +248,17 @@ no_user_part:                                   /* without x87 exceptions */
         fnstcw  0xc4(%rsp)
         movq    %rcx,0xc8(%rsp)
         movq    %rsp,SCHEDULER_BASE(%rcx)
+        JUMP_WITH_FRAME .Lactivation, %rax
+        .seh_endproc
+
+/* ke_scheduler_upcall( s in rcx, reason in edx, payload in r8, param in r9 ) */
+        GLOBAL  ke_scheduler_upcall
+        .seh_endprologue
+        movq    SCHEDULER_BASE(%rcx),%rsp
+        FALL_INTO activation
+        HAS_BASE
+        ldmxcsr 0xc0(%rsp)
+        fldcw   0xc4(%rsp)
 
 /* rcx: s, edx: reason, r8: payload, r9: param; rsp: the base */
 .Lactivation:
@@ -224,47 +274,16 @@ no_user_part:                                   /* without x87 exceptions */
         addq    $0xd8,%rsp
         POP_NONVOLATILE
         ret
-
-/* A worker has left: rcx: s, rdx: w, r8: argument, rax: what to call; rsp: the base */
-.Lleft:
-        call    *%rax
-        ud2                                     /* it does not return */
-        .seh_endproc
-
-/* ke_scheduler_upcall( s in rcx, reason in edx, payload in r8, param in r9 ): a leaf until the
-   load, then in ke_switch_run's frame */
-        GLOBAL  ke_scheduler_upcall
-        .seh_endprologue
-        movq    SCHEDULER_BASE(%rcx),%rsp
-        ldmxcsr 0xc0(%rsp)
-        fldcw   0xc4(%rsp)
-        jmp     .Lactivation
         .seh_endproc
 
 /* ---- a carried worker ---- */
 
-/* ke_leave_carrier( w in rcx, s in rdx, left in r8, arg in r9 ): save the user part, become the
-   scheduler thread, call left( s, w, arg ). Returns when the user part is resumed. */
-        GLOBAL  ke_leave_carrier
-        SAVE_USER_PART
-        fnstsw  0xa6(%rsp)                      /* looked at beside the GS write */
-        movq    %rsp,%r12                       /* what was in these is saved */
-        movq    %rsp,CONTEXT_SP(%rcx)
-        movq    %rcx,%rbx
-        movq    %rdx,%rbp
-        jmp     become_scheduler
-        .seh_endproc
-
-/* rbx: w, rbp: s, r12: its user part, r8: what to call, r9: its argument. Put the scheduler's own
-   stack back into its TEB, load its stack base and TEB. No x87 exception may be left to it; a worker
-   that yields finds none when it comes back [seen].
+/* rbx: w, rbp: s. Put the scheduler's own stack back into its TEB; r10: that TEB.
 
    The worker's stack may have grown while it was carried: Wine has noted that in the TEB of the
-   thread on which it grew, the scheduler's. */
-        .p2align 4
-        .seh_proc become_scheduler
-become_scheduler:
-        .seh_endprologue
+   thread on which it grew, the scheduler's. That is rare, and comes back by a register because
+   STACK_HAS_GROWN lies outside. */
+        .macro  OWN_STACK
         movq    SCHEDULER_TEB(%rbp),%r10
         movq    TEB_STACK_LIMIT(%r10),%rax
         cmpq    CONTEXT_STACK_LIMIT(%rbx),%rax
@@ -277,29 +296,57 @@ become_scheduler:
         movq    %rcx,TEB_STACK_LIMIT(%r10)
         movq    %rdx,TEB_STACK_BOTTOM(%r10)
         movl    %r11d,TEB_STACK_GUARANTEED(%r10)
-        movq    SCHEDULER_BASE(%rbp),%rsp
-        SET_GS  %r10
-        movq    %r8,%rax
-        movq    %r9,%r8
-        movq    %rbx,%rdx
-        movq    %rbp,%rcx
-        testb   $0xbf,0xa6(%r12)
-        jz      .Lleft
-        fnclex
-        jmp     .Lleft
+        .endm
 
+        .macro  STACK_HAS_GROWN
 3:      movq    %rax,CONTEXT_STACK_LIMIT(%rbx)
         movq    CONTEXT_TEB(%rbx),%rcx
         movq    CONTEXT_STACK_BASE(%rbx),%rdx
         cmpq    %rdx,TEB_STACK_BASE(%rcx)
         jne     4f
         movq    %rax,TEB_STACK_LIMIT(%rcx)
-        jmp     2b
+        JUMP_WITH_FRAME 2b, %rcx
 4:      movq    %rdx,CONTEXT_GROWN_BASE(%rbx)   /* it has become a fiber: the limit there is that of
                                                    another stack. ke_look_at_stack */
         movq    %rax,CONTEXT_GROWN_LIMIT(%rbx)
-        jmp     2b
+        JUMP_WITH_FRAME 2b, %rcx
+        .endm
+
+/* ke_leave_carrier( w in rcx, s in rdx, left in r8, arg in r9 ): save the user part, become the
+   scheduler thread, call left( s, w, arg ). Returns when the user part is resumed. */
+        GLOBAL  ke_leave_carrier
+        SAVE_USER_PART
+        fnstsw  0xa6(%rsp)                      /* looked at beside the GS write */
+        movq    %rsp,%r12                       /* what was in these is saved */
+        movq    %rsp,CONTEXT_SP(%rcx)
+        movq    %rcx,%rbx
+        movq    %rdx,%rbp
+        OWN_STACK
+        movq    SCHEDULER_BASE(%rbp),%rsp
+
+/* rbx: w, rbp: s, r10: its TEB, r12: the user part, r8: what to call, r9: its argument; rsp: the
+   base. No x87 exception may be left to the scheduler; a worker that yields finds none when it comes
+   back [seen]. */
+        FALL_INTO on_base
+        HAS_BASE
+        SET_GS  %r10
+        movq    %r8,%rax
+        movq    %r9,%r8
+        movq    %rbx,%rdx
+        movq    %rbp,%rcx
+        testb   $0xbf,0xa6(%r12)
+        jnz     5f
+6:      call    *%rax
+        ud2                                     /* it does not return */
+5:      fnclex
+        jmp     6b
         SET_GS_COLD %r10
+        .seh_endproc
+
+        .seh_proc stack_has_grown
+stack_has_grown:
+        HAS_USER_PART
+        STACK_HAS_GROWN
         .seh_endproc
 
 /* ke_carry( s in rcx, w in rdx ): from the scheduler's stack, none of which is needed any more, to
@@ -325,16 +372,14 @@ become_scheduler:
         cmpl    $0,CONTEXT_PREEMPTED(%rdx)
         jne     load_preempted
         movq    CONTEXT_SP(%rdx),%rsp
+
+/* rbx: w, r11: its TEB; rsp: its user part */
+        FALL_INTO enter_user_part
+        HAS_USER_PART
         SET_GS  %r11
-        jmp     load_user_part
-        SET_GS_COLD %r11
-        .seh_endproc
 
 /* rbx: w, rsp: its user part, GS: its TEB */
-        .p2align 4
-        .seh_proc load_user_part
 load_user_part:
-        HAS_USER_PART
         movzbl  0xa4(%rsp),%eax
         notl    %eax
         testb   $0x3f,%al
@@ -350,8 +395,10 @@ load_user_part:
 3:      fnclex                                  /* it has x87 exceptions enabled: whatever is left
                                                    in this thread is not its own */
         jmp     2b
+        SET_GS_COLD %r11
         .seh_endproc
 
+/* Between its two instructions nobody can unwind: the return address is in rcx. */
         .p2align 4
         .seh_proc return_by_jump
 return_by_jump:
@@ -366,7 +413,7 @@ return_by_jump:
    it had put the worker's general registers into w->context and set w->preempted. Everything else
    is still the worker's. */
         GLOBAL  ke_preempted
-        .seh_endprologue
+        HAS_BASE
         movq    %rcx,%rbx
         movq    %rdx,%rbp
         movq    CONTEXT_HOME(%rcx),%rdi
@@ -383,7 +430,9 @@ return_by_jump:
         leaq    no_user_part(%rip),%r12
         leaq    ums_left_preempted(%rip),%r8
         xorl    %r9d,%r9d
-        jmp     become_scheduler
+        OWN_STACK
+        JUMP_WITH_FRAME on_base, %rax
+        STACK_HAS_GROWN
         .seh_endproc
 
 /* ke_load_preempted( w in rcx, teb in rdx ): the same on the worker's own thread */
@@ -401,6 +450,9 @@ return_by_jump:
 load_preempted:
         .seh_endprologue
         SET_GS  %r11
+        jmp     3f
+        SET_GS_COLD %r11
+3:
         movl    $0,CONTEXT_PREEMPTED(%rbx)
         movq    CONTEXT_HOME(%rbx),%rbp
         subq    $HOME_SIZE,%rbp
@@ -423,6 +475,11 @@ load_preempted:
         movq    %rsi,HOME_IRET+0x18(%rbp)
         movq    %rdi,HOME_IRET+0x20(%rbp)
         leaq    HOME_IRET(%rbp),%rsp
+
+/* From here on who unwinds finds the worker; its registers as far as they are loaded. */
+        FALL_INTO load_registers
+        .seh_pushframe
+        .seh_endprologue
         movq    CONTEXT_GPR+0x00(%rbx),%rax     /* in CONTEXT's order: rax rcx rdx rbx rsp rbp .. */
         movq    CONTEXT_GPR+0x08(%rbx),%rcx
         movq    CONTEXT_GPR+0x10(%rbx),%rdx
@@ -439,7 +496,6 @@ load_preempted:
         movq    CONTEXT_GPR+0x78(%rbx),%r15
         movq    CONTEXT_GPR+0x18(%rbx),%rbx
         iretq
-        SET_GS_COLD %r11
         .seh_endproc
 
 /* ---- the home thread ---- */
@@ -451,27 +507,25 @@ load_preempted:
         CLEAR_X87_EXCEPTIONS
         movq    %rsp,CONTEXT_SP(%rcx)
         movq    %rcx,%rbx
-        movq    CONTEXT_HOME(%rcx),%rsp
-        subq    $0x30,%rsp
-        movq    $0,0x28(%rsp)
+        movq    CONTEXT_HOME(%rcx),%r10
+        movq    $0,-8(%r10)
         movq    %rdx,%rax
         movq    %r8,%rdx
-        jmp     .Lparked
-        .seh_endproc
-
-        .p2align 4
-        .seh_proc parking_place
-parking_place:
+        leaq    -0x30(%r10),%rsp
+        FALL_INTO parking_place
         .seh_stackalloc 0x28
         .seh_endprologue
-.Lparked:
         call    *%rax
         cmpl    $0,CONTEXT_PREEMPTED(%rbx)
-        jne     1f
-        movq    CONTEXT_SP(%rbx),%rsp
-        jmp     load_user_part
-1:      movq    CONTEXT_TEB(%rbx),%r11          /* somebody has given it other registers */
+        je      1f
+        movq    CONTEXT_TEB(%rbx),%r11          /* somebody has given it other registers */
         jmp     load_preempted
+1:
+        leaq    load_user_part(%rip),%rcx
+        movq    CONTEXT_SP(%rbx),%rsp
+        FALL_INTO leave_parking_place
+        HAS_USER_PART
+        jmp     *%rcx
         .seh_endproc
 
 /* ke_switch_in_place( w in rcx, parked in rdx, arg in r8 ): the same without a parking place: below
@@ -492,12 +546,15 @@ parking_place:
         movq    %r8,%rdx
         call    *%rax
         cmpl    $0,CONTEXT_PREEMPTED(%rbx)
-        jne     1f
-        movq    CONTEXT_SP(%rbx),%rsp
-        jmp     load_user_part
-1:      movq    %rbx,%rcx
+        je      1f
+        movq    %rbx,%rcx
         call    ke_continue
         ud2
+1:      leaq    load_user_part(%rip),%rcx
+        movq    CONTEXT_SP(%rbx),%rsp
+        FALL_INTO leave_place
+        HAS_USER_PART
+        jmp     *%rcx
         .seh_endproc
 
 /* ums_set_teb( teb in rcx ) */

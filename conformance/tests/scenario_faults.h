@@ -1,0 +1,24 @@
+/*
+ * Scenarios: a frame with a handler and an instruction that faults, for the tests of exceptions.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef SCENARIO_FAULTS_H
+#define SCENARIO_FAULTS_H
+
+#include "scenario_kit.h"
+
+/* 0 when func returns, else the code of the exception that func did not handle: the frame is left
+   for it by RtlUnwindEx. Raw .seh_handler, without the compiler's help. */
+ULONG_PTR seh_call( void (*func)( void * ), void *arg );
+
+/* Reads from address rcx; the instruction is 3 bytes long, for who wants to skip it. */
+ULONG_PTR faulting_load( volatile void *address );
+
+#define NOWHERE ((volatile void *)0x40)
+
+/* faulting_load( NOWHERE ) */
+void fault( void *unused );
+
+#endif /* SCENARIO_FAULTS_H */
