@@ -19,7 +19,7 @@ static DWORD detach_tls;
 static HMODULE probe_module;
 static LPTHREAD_START_ROUTINE probe_thread;
 static HANDLE question, answer, parting;
-static volatile LONG answering;
+static volatile LONG answering, all_started;
 
 static struct
 {
@@ -90,7 +90,7 @@ static DWORD dll_body( void *arg )
 static DWORD ending_body( struct kit_worker *worker )
 {
     TlsSetValue( detach_tls, worker );
-    kit_yield_until( worker, &answering, 1 );
+    kit_yield_until( worker, &all_started, 1 );
     if (worker->index % 3 == 2) end_in_dll( dll_body, worker );
     if (worker->index % 3 == 1)
     {
@@ -100,12 +100,26 @@ static DWORD ending_body( struct kit_worker *worker )
     return EXIT_CODE + worker->index;
 }
 
+/* A thread's start needs the loader lock: those that are needed while a worker has it are there
+   before. */
+static void start_all( void )
+{
+    int i;
+
+    kit_start();
+    for (i = 0; i < kit.sched_count; i++)
+        if (!kit.scheds[i].stays)
+            ok( kit_wait_value( &kit.scheds[i].entered, 1 ), "B5: no Startup upcall\n" );
+    ok( kit_wait_value( &answering, 1 ), "the other worker does not start\n" );
+    all_started = 1;
+}
+
 /* It gets its turn while another one has the loader lock and waits. */
 static DWORD answering_body( struct kit_worker *worker )
 {
     int i;
 
-    answering = 1;                              /* its own start needs the loader lock */
+    answering = 1;
     for (i = 0; i < (int)(ULONG_PTR)worker->arg; i++)
     {
         if (WaitForSingleObject( question, KIT_LIMIT )) return 1;
@@ -161,7 +175,7 @@ START_TEST( scenario_detach_yields )
     for (i = 0; i < WORKERS; i++) kit_add_worker( kit.scheds[i & 1].list, ending_body, NULL );
     kit_add_worker( kit.scheds[0].list, answering_body, (void *)WORKERS );
     for (i = 0; i < 2; i++) plain[i] = CreateThread( NULL, 0, plain_thread, parting, 0, NULL );
-    kit_start();
+    start_all();
     kit_finish();
     for (i = 0; i < WORKERS; i++)
     {
@@ -182,7 +196,7 @@ static DWORD unloading_body( struct kit_worker *worker )
     struct probe_thread thread = { dll_body, worker, probe_module };
 
     TlsSetValue( detach_tls, worker );
-    kit_yield_until( worker, &answering, 1 );
+    kit_yield_until( worker, &all_started, 1 );
     probe_thread( &thread );
     return 1;
 }
@@ -195,7 +209,7 @@ START_TEST( scenario_detach_unload )
     module = probe_module;
     kit_add_worker( kit.scheds[0].list, unloading_body, NULL );
     kit_add_worker( kit.scheds[1].list, answering_body, (void *)1 );
-    kit_start();
+    start_all();
     kit_finish();
     check_code( kit.workers[0].thread, EXIT_CODE );
     ok( seen.unloads == 1, "B32: DllMain was told %ld times that the DLL goes\n", seen.unloads );
@@ -245,6 +259,7 @@ static BOOL exit_upcall( struct kit_sched *sched, LONG reason, ULONG_PTR payload
 
 static DWORD yielding_body( struct kit_worker *worker )
 {
+    kit_yield_until( worker, &all_started, 1 );
     exit_steps = 1;
     kit_yield( worker, NULL );
     Sleep( 1 );
@@ -256,8 +271,8 @@ static DWORD yielding_body( struct kit_worker *worker )
    until another one has executed it. */
 static DWORD waiting_body( struct kit_worker *worker )
 {
-    (void)worker;
     TlsSetValue( detach_tls, (void *)&exit_steps );
+    kit_yield_until( worker, &all_started, 1 );
     exit_steps = 1;
     return 0;
 }
@@ -277,7 +292,8 @@ static void run_exit( LONG reason, BOOL in_dll, DWORD (*body)( struct kit_worker
     first->on_upcall = exit_upcall;
     first->stays = TRUE;
     if (!(worker = kit_add_worker( first->list, body, NULL ))) return;
-    kit_start();
+    answering = 1;                              /* nobody has to */
+    start_all();
     if (body == waiting_body)
     {
         ok( kit_wait_value( &first->leave, 1 ), "D11: no Blocked upcall\n" );
