@@ -82,6 +82,12 @@ need_compiler()
     need x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 cmake:cmake ninja:ninja-build
 }
 
+# for the tests with windows
+need_display()
+{
+    need Xvfb:xvfb
+}
+
 # for the native tests
 need_native_compiler()
 {
