@@ -83,6 +83,12 @@ need_compiler()
         cmake:cmake ninja:ninja-build
 }
 
+# for the tests with windows
+need_display()
+{
+    need Xvfb:xvfb
+}
+
 # for the native tests
 need_native_compiler()
 {

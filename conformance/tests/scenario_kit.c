@@ -44,6 +44,25 @@ BOOL kit_open( void )
     return TRUE;
 }
 
+HMODULE kit_load_probe( void (*on_call)( DWORD reason, BOOL process_ends ) )
+{
+    char path[MAX_PATH + 32] = "";
+    struct probe *probe;
+    HMODULE module;
+    char *slash;
+
+    GetModuleFileNameA( NULL, path, MAX_PATH );
+    if ((slash = strrchr( path, '\\' ))) strcpy( slash + 1, "umstest_probe.dll" );
+    if (!(module = LoadLibraryA( path )))
+    {
+        skip( "no umstest_probe.dll beside the program, error %lu\n", GetLastError() );
+        return NULL;
+    }
+    probe = (void *)GetProcAddress( module, "probe" );
+    probe->on_call = on_call;
+    return module;
+}
+
 PUMS_COMPLETION_LIST kit_new_list( void )
 {
     PUMS_COMPLETION_LIST list = NULL;

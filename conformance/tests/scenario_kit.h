@@ -13,6 +13,7 @@
 #define SCENARIO_KIT_H
 
 #include "../umstest.h"
+#include "../probe.h"
 
 #define KIT_LIMIT   10000           /* ms, the bound of every wait */
 #define KIT_WORKERS 512
@@ -163,6 +164,10 @@ BOOL kit_wait_value( volatile LONG *value, LONG wanted );
 
 /* mingw-w64's NtCurrentTeb trips -Warray-bounds, and must not be hoisted over a switch. */
 void *kit_teb( void );
+
+/* Loads umstest_probe.dll, which lies beside the exe, and has it call on_call from its DllMain. NULL
+   after a skip. Main thread. */
+HMODULE kit_load_probe( void (*on_call)( DWORD reason, BOOL process_ends ) );
 
 /* Pieces of the scheduler loop for tests that write their own SchedulerProc. */
 void kit_sweep( struct kit_sched *sched );

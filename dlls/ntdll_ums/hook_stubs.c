@@ -12,9 +12,10 @@
  * would, so the patch belongs to the start of the process, when nobody else runs, or to the load of
  * the module. All or nothing: everything is looked at and prepared before the first byte changes.
  *
- * Handed-off workers need the stubs of hook_calls.c. Carried ones need all: a call that is not seen
- * would be made on the carrier with the worker's TEB in GS. Those are the exported stubs of ntdll
- * and of win32u, which may be loaded later. Rows behind the table's are calls without a row.
+ * Handed-off workers need the stubs of hook_calls.c and those of win32u, in which threads wait for
+ * messages. Carried ones need all: a call that is not seen would be made on the carrier with the
+ * worker's TEB in GS. Those are the exported stubs of ntdll and of win32u, which may be loaded
+ * later. Rows behind the table's are calls without a row.
  */
 
 #include <windows.h>
@@ -257,7 +258,8 @@ struct dll_notification                         /* LDR_DLL_NOTIFICATION_DATA [do
 #define DLL_LOADED 1
 
 /* Before any code of the module runs. If its stubs cannot be hooked, its calls on a carrier would
-   go wrong without a sign: the process is told, and workers stay at home from then on. */
+   go wrong without a sign: the process is told, and workers stay at home from then on. At home what
+   is lost is that a worker which waits for a message lets its scheduler go on. */
 static void CALLBACK dll_loaded( ULONG reason, const struct dll_notification *data, void *context )
 {
     unsigned int first = patch_count;
@@ -266,19 +268,19 @@ static void CALLBACK dll_loaded( ULONG reason, const struct dll_notification *da
     (void)context;
     if (reason != DLL_LOADED || (HMODULE)data->base != GetModuleHandleA( "win32u.dll" )) return;
     if (prepare_others( data->base, &why ) && commit( first )) return;
-    ums_log( "the system-call stubs of win32u.dll cannot be hooked; workers are not carried any "
-             "more" );
+    ums_log( "the system-call stubs of win32u.dll cannot be hooked; workers %s",
+             ums_carry ? "are not carried any more" : "that wait for messages keep their scheduler" );
     ums_carry = 0;
 }
 
-static int prepare_all( HMODULE ntdll, const char **why )
+/* Now, or when it is loaded. */
+static int prepare_win32u( HMODULE ntdll, const char **why )
 {
     NTSTATUS (NTAPI *notify)( ULONG, void *, void *, void ** ) =
         (void *)GetProcAddress( ntdll, "LdrRegisterDllNotification" );
     HMODULE win32u = GetModuleHandleA( "win32u.dll" );
     void *cookie;
 
-    if (!prepare_others( ntdll, why )) return 0;
     if (win32u) return prepare_others( win32u, why );
     *why = "loads of modules are not announced";
     return notify && !notify( 0, (void *)dll_loaded, NULL, &cookie );
@@ -300,10 +302,15 @@ static void drop_quick_ones( void )
 
 int ums_hook_stubs_install( const char **why )
 {
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
     unsigned int listed = patch_count;
 
-    if (!ums_carry) drop_quick_ones();
-    else if (!prepare_all( GetModuleHandleA( "ntdll.dll" ), why ))
+    if (!ums_carry)
+    {
+        drop_quick_ones();
+        if (!prepare_win32u( ntdll, why )) ums_info( "windows: stubs are not hooked, %s", *why );
+    }
+    else if (!prepare_others( ntdll, why ) || !prepare_win32u( ntdll, why ))
     {
         patch_count = listed;
         return 0;
