@@ -87,7 +87,10 @@ static uint64_t call_wait( const struct call_row *row, const struct ums_call *ca
         uint64_t timeout = args[row->timeout];
 
         ums_worker_go_home( self );
-        if (at_once) return call_inside( call, args, self );
+        /* Nobody has been told of this call, so what an APC does that it lets in is not part of it:
+           the APC's own waits have to be reported. Nothing of the call is left on the kernel's
+           side while the APC runs, which ends with NtContinue: it may even be carried. */
+        if (at_once) return ums_call_native( call, args );
         args[row->timeout] = (uint64_t)(ULONG_PTR)&zero;
         ret = call_inside( call, args, self );
         if ((ums_status)ret != STATUS_TIMEOUT) return ret;
