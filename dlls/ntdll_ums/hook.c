@@ -115,10 +115,10 @@ static uint64_t call_may_block( const struct ums_call *call, struct ums_context 
 /* A call made in a callback out of another call, or by the shim itself, is part of that one. The
    stack pointer tells: stacks grow downwards, and a frame that was left by an exception or
    longjmp lies below the caller. */
-static int call_is_nested( const struct ums_call *call, struct ums_context *self )
+int ums_call_is_nested( struct ums_context *self, uintptr_t here )
 {
     if (!self->inside) return 0;
-    if (call->sp < self->inside) return 1;
+    if (here < self->inside) return 1;
     self->inside = 0;
     ums_worker_back( self );
     return 0;
@@ -184,7 +184,7 @@ uint64_t ums_hook_call( struct ums_call *call )
     if (!self || self->kind != CONTEXT_WORKER)
         return row->handler ? row->handler( row, call, self ) : ums_call_native( call, NULL );
 
-    if (ums_is_parked_thread( self, call->sp ) || call_is_nested( call, self ))
+    if (ums_is_parked_thread( self, call->sp ) || ums_call_is_nested( self, call->sp ))
         return row->handler ? row->handler( row, call, self ) : ums_call_native( call, NULL );
 
     ums_worker_give_way( self );

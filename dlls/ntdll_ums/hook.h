@@ -80,7 +80,8 @@ int ums_hook_dispatcher_install( const char **why );
 int ums_hook_stubs_find( const char **why );
 int ums_hook_stubs_install( const char **why );
 
-/* Only where workers are carried: calls that are no system calls. */
+/* Calls that are no system calls; the same, in one step. Without it nobody can be carried, and
+   workers that are handed off block their schedulers in such calls. */
 int ums_hook_unix_install( const char **why );
 
 /* HOOK_* of a row. */
@@ -92,6 +93,8 @@ uint64_t ums_hook_call( struct ums_call *call );
    are handed on. */
 uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args );
 
+/* Is a worker's call, whose frame is here, made inside another call of its own? */
+int ums_call_is_nested( struct ums_context *self, uintptr_t here );
 /* Is this stack pointer of the home thread itself, while its worker is away? */
 int ums_is_parked_thread( const struct ums_context *self, uintptr_t sp );
 

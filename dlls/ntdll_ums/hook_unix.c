@@ -5,11 +5,12 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * They use the system-call frame of the TEB in GS. On a carrier that would be the worker's, on a
- * thread that is not the worker's, while its home thread may be using it; and what they do with the
- * calling thread, they would do as the scheduler. So for a worker they are like any call that may
- * block. Reading the precise time is known to need nothing of the thread; it is made where the
- * worker is, on a carrier with the scheduler's TEB. Only where workers are carried.
+ * For a worker they are like any call that may block: a name is resolved for seconds, and its
+ * scheduler is told. On a carrier they could not be made anyway. They use the system-call frame of
+ * the TEB in GS, the worker's, on a thread that is not the worker's, while its home thread may be
+ * using it; and what they do with the calling thread, they would do as the scheduler. Reading the
+ * precise time is known to need nothing of the thread; it is made where the worker is, on a carrier
+ * with the scheduler's TEB.
  */
 
 #include <windows.h>
@@ -36,7 +37,7 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
     uint64_t ret;
     int entered;
 
-    if (ums_is_parked_thread( self, here ) || self->inside)
+    if (ums_is_parked_thread( self, here ) || ums_call_is_nested( self, here ))
         return dispatcher( library, code, args );
     ums_worker_give_way( self );
     if (library == local_library && code == local_code)
@@ -114,6 +115,7 @@ int ums_hook_unix_install( const char **why )
         (void *)GetProcAddress( ntdll, "RtlGetSystemTimePrecise" );
     void **slot = (void **)GetProcAddress( ntdll, "__wine_unix_call_dispatcher" );
 
+    if (ums_unix_dispatcher) return 1;          /* for an engine that came to nothing */
     if (!slot || !*slot)
     {
         *why = "there is no dispatcher of Unix calls";
@@ -123,6 +125,7 @@ int ums_hook_unix_install( const char **why )
     noting_thread = ke_thread_id();
     if (!ums_try_store( slot, (uint64_t)(ULONG_PTR)note_call ))
     {
+        ums_unix_dispatcher = NULL;
         *why = "the pointer to the dispatcher of Unix calls cannot be written";
         return 0;
     }

@@ -92,7 +92,7 @@ static const char *wanted_engine( void )
    doubt, and nobody insists: handoff, which works everywhere. NULL: *why says what does not fit. */
 static const char *start_engine( const struct hook *hook, const char **why )
 {
-    const char *wanted = wanted_engine();
+    const char *wanted = wanted_engine(), *unseen;
 
     *why = "UMS_ENGINE is none of auto, carry, handoff";
     if (!wanted) return NULL;
@@ -104,7 +104,9 @@ static const char *start_engine( const struct hook *hook, const char **why )
         if (lstrcmpA( wanted, "auto" )) return NULL;
         ums_info( "engine handoff, because %s", *why );
     }
-    return hook->install( why ) ? "handoff" : NULL;
+    if (!hook->install( why )) return NULL;
+    if (!ums_hook_unix_install( &unseen )) ums_info( "Unix calls are not seen, because %s", unseen );
+    return "handoff";
 }
 
 static void read_grace( void )

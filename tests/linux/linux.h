@@ -1,0 +1,30 @@
+/*
+ * System calls to the Linux kernel, from a Windows program.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef TESTS_LINUX_LINUX_H
+#define TESTS_LINUX_LINUX_H
+
+#include <stdint.h>
+
+#define LINUX_WRITE      1
+#define LINUX_OPEN       2
+#define LINUX_CLOSE      3
+
+#define LINUX_O_WRONLY   1
+#define LINUX_O_RDWR     2
+#define LINUX_O_NONBLOCK 04000
+
+/* What it returns: negative is an error. */
+static inline int64_t linux_call( uint64_t nr, uint64_t a, uint64_t b, uint64_t c )
+{
+    int64_t ret;
+
+    __asm__ volatile( "syscall" : "=a" (ret) : "a" (nr), "D" (a), "S" (b), "d" (c)
+                      : "rcx", "r11", "memory" );
+    return ret;
+}
+
+#endif /* TESTS_LINUX_LINUX_H */
