@@ -1,0 +1,250 @@
+/*
+ * Random load on the DLLs, as a legacy program: many workers, several schedulers, plain threads that suspend and kill.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * usage: umsrun umsstress.exe [--seconds=N] [--seed=N] [--schedulers=N] [--workers=N] [--without=LETTERS] [--hold]
+ *
+ * Runs rounds of a few seconds until the time is over, each with the next seed. What must hold: a worker runs on one
+ * scheduler at a time; each execute is followed by one upcall; each worker is delivered as terminated once, and its
+ * context can be deleted then; after every step it finds its thread id, TLS, stack, registers and context; what workers
+ * count together comes out; no handle is left. When it does not, or nothing moves for a while, the seed and everybody's
+ * state are printed. --hold: and the process stays for a debugger. --without=LETTERS, to find out what it takes: k kill,
+ * s suspend workers, c schedulers, l schedulers leave, n workers make workers, w waits, r checked registers.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "stress.h"
+
+#define ROUND_MS     5000
+#define PATIENCE_MS  30000                      /* without any progress; more than anybody ever waits */
+#define MEDDLERS     2
+#define GAP          1024
+
+LONG task_count = 32, sched_count = 3;
+DWORD tls;
+volatile LONG stopping, living, progress;
+const char *without = "";
+
+static BOOL hold;
+static unsigned int seed = 1;
+
+BOOL allowed( char letter )
+{
+    return !strchr( without, letter );
+}
+
+static void fail( const char *why )
+{
+    printf( "FAILED, seed %u\n", seed );
+    report( why );
+    while (hold) Sleep( 1000 );
+    TerminateProcess( GetCurrentProcess(), 1 );
+}
+
+static LONG WINAPI crashed( EXCEPTION_POINTERS *info )
+{
+    char why[128];
+
+    snprintf( why, sizeof(why), "exception %#lx at %p, thread %04lx", info->ExceptionRecord->ExceptionCode,
+              info->ExceptionRecord->ExceptionAddress, GetCurrentThreadId() );
+    fail( why );
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+/* Asked one by one: GetProcessHandleCount of some Wines does not count. */
+static int count_handles( void )
+{
+    ULONG_PTR value;
+    int count = 0, unused = 0;
+    DWORD flags;
+
+    for (value = 4; unused < GAP; value += 4)
+    {
+        if (!GetHandleInformation( (HANDLE)value, &flags )) unused++;
+        else
+        {
+            count++;
+            unused = 0;
+        }
+    }
+    return count;
+}
+
+/* ---- a round ---- */
+
+static HANDLE plain_thread( LPTHREAD_START_ROUTINE start, void *arg )
+{
+    HANDLE thread = CreateThread( NULL, 0, start, arg, 0, NULL );
+
+    if (!thread) fail( "no thread" );
+    return thread;
+}
+
+static void begin( HANDLE *meddlers )
+{
+    LONG i;
+
+    made = ended = killed = buried = delivered = retries = refused = 0;
+    stopping = living = away = 0;
+    if (!worker_init()) fail( "no pipe" );
+    for (i = 0; i < task_count; i++)
+    {
+        tasks[i].index = i;
+        tasks[i].event = CreateEventA( NULL, FALSE, FALSE, NULL );
+    }
+    for (i = 0; i < sched_count; i++)
+    {
+        memset( &scheds[i], 0, sizeof(scheds[i]) );
+        scheds[i].index = i;
+        scheds[i].seed = seed * 31 + (unsigned int)i;
+        if (!CreateUmsCompletionList( &scheds[i].list ) ||
+            !GetUmsCompletionListEvent( scheds[i].list, &scheds[i].event )) fail( "no list" );
+    }
+    for (i = 0; i < sched_count; i++) scheds[i].thread = plain_thread( sched_thread, &scheds[i] );
+    for (i = 0; i < MEDDLERS; i++)
+        meddlers[i] = plain_thread( meddler_thread, (void *)(ULONG_PTR)(seed * 17 + (unsigned int)i) );
+}
+
+/* Schedulers whose threads have ended get new ones. */
+static void replace_schedulers( void )
+{
+    LONG i;
+
+    for (i = 0; i < sched_count; i++)
+    {
+        if (WaitForSingleObject( scheds[i].thread, 0 )) continue;
+        if (stopping && !living) continue;
+        EnterCriticalSection( &sched_lock );
+        CloseHandle( scheds[i].thread );
+        scheds[i].thread = plain_thread( sched_thread, &scheds[i] );
+        LeaveCriticalSection( &sched_lock );
+    }
+}
+
+/* The watchdog, a plain thread. */
+static void watch( void )
+{
+    static LONG seen;
+    static ULONGLONG since;
+    LONG now = progress;
+
+    if (broken) fail( "a promise was broken" );
+    if (now != seen || !since)
+    {
+        seen = now;
+        since = GetTickCount64();
+    }
+    else if (GetTickCount64() - since > PATIENCE_MS) fail( "nothing moves" );
+}
+
+static BOOL all_ended( void )
+{
+    LONG i;
+
+    if (living) return FALSE;
+    for (i = 0; i < sched_count; i++) if (WaitForSingleObject( scheds[i].thread, 0 )) return FALSE;
+    return TRUE;
+}
+
+static void end( HANDLE *meddlers )
+{
+    LONG i, executes = 0, upcalls = 0;
+
+    for (i = 0; i < MEDDLERS; i++)
+    {
+        if (WaitForSingleObject( meddlers[i], PATIENCE_MS )) fail( "a meddler does not end" );
+        CloseHandle( meddlers[i] );
+    }
+    for (i = 0; i < sched_count; i++)
+    {
+        executes += scheds[i].executes;
+        upcalls += scheds[i].upcalls;
+        CloseHandle( scheds[i].thread );
+        CloseHandle( scheds[i].event );
+        if (scheds[i].hub || scheds[i].count) fail( "a dead worker is still to be executed" );
+        if (!DeleteUmsCompletionList( scheds[i].list )) fail( "a list cannot be deleted" );
+    }
+    for (i = 0; i < task_count; i++) CloseHandle( tasks[i].event );
+    printf( "seed %u: %ld workers, %ld killed, %ld executes, %ld upcalls, %ld deliveries, %ld retries, %ld refused\n",
+            seed, made, killed, executes, upcalls, delivered, retries, refused );
+    fflush( stdout );
+    if (broken) fail( "a promise was broken" );
+    if (executes != upcalls) fail( "executes and upcalls differ" );
+    if (made != ended || made != buried) fail( "not everybody came to an end" );
+    if (!worker_sums_fit()) fail( "sums do not come out" );
+    worker_free();
+}
+
+static void round_of( ULONGLONG ms )
+{
+    ULONGLONG start = GetTickCount64();
+    HANDLE meddlers[MEDDLERS];
+
+    begin( meddlers );
+    while (!all_ended())
+    {
+        Sleep( 5 );
+        watch();
+        replace_schedulers();
+        if (GetTickCount64() - start > ms) InterlockedExchange( &stopping, 1 );
+    }
+    end( meddlers );
+}
+
+/* Handles of threads that have just ended may be gone a moment later. */
+static void check_handles( int before )
+{
+    int i, now = 0;
+
+    for (i = 0; i < 100; i++)
+    {
+        if ((now = count_handles()) <= before) return;
+        Sleep( 50 );
+    }
+    printf( "%d handles before, %d after\n", before, now );
+    fail( "handles are left" );
+}
+
+static BOOL parse( int argc, char **argv, unsigned int *seconds )
+{
+    int i;
+
+    for (i = 1; i < argc; i++)
+    {
+        if (!strncmp( argv[i], "--seconds=", 10 )) *seconds = (unsigned int)atoi( argv[i] + 10 );
+        else if (!strncmp( argv[i], "--seed=", 7 )) seed = (unsigned int)atoi( argv[i] + 7 );
+        else if (!strncmp( argv[i], "--schedulers=", 13 )) sched_count = atoi( argv[i] + 13 );
+        else if (!strncmp( argv[i], "--workers=", 10 )) task_count = atoi( argv[i] + 10 );
+        else if (!strncmp( argv[i], "--without=", 10 )) without = argv[i] + 10;
+        else if (!strcmp( argv[i], "--hold" )) hold = TRUE;
+        else return FALSE;
+    }
+    return sched_count > 0 && sched_count <= SCHEDS_MAX && task_count > 0 && task_count <= TASKS_MAX;
+}
+
+int main( int argc, char **argv )
+{
+    ULONGLONG start = GetTickCount64(), all, gone;
+    unsigned int seconds = 15, rounds = 0;
+    int handles = 0;
+
+    if (!parse( argc, argv, &seconds )) return 2;
+    all = seconds * 1000ull;
+    SetUnhandledExceptionFilter( crashed );
+    tls = TlsAlloc();
+    InitializeCriticalSection( &sched_lock );
+    printf( "seed %u, %u s, %ld schedulers, %ld workers at a time, without \"%s\"\n", seed, seconds,
+            sched_count, task_count, without );
+    fflush( stdout );
+    for (gone = 0; gone < all || rounds < 2; gone = GetTickCount64() - start, seed++)
+    {
+        round_of( all < 3 * ROUND_MS ? all / 3 : ROUND_MS );
+        if (!rounds++) handles = count_handles();
+        else check_handles( handles );
+    }
+    printf( "%u rounds in %llu s\n", rounds, gone / 1000 );
+    return 0;
+}
