@@ -283,7 +283,6 @@ X( scenario_locks, scenario_lock_loader_blocked, 30 )
 X( scenario_locks, scenario_lock_loader_suspended, 30 )
 
 X( scenario_messages, scenario_message_waits, 60 )
-X( scenario_messages, scenario_message_peek, 60 )
 X( scenario_messages, scenario_message_talk, 60 )
 X( scenario_messages, scenario_message_talk_apart, 60 )
 X( scenario_messages, scenario_message_to_yielded, 60 )

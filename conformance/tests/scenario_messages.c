@@ -185,34 +185,6 @@ START_TEST( scenario_message_waits )
     kit_check();
 }
 
-/* A queue without messages: PeekMessage comes back at once, and the worker keeps its turn. */
-static DWORD peeking_body( struct kit_worker *worker )
-{
-    MSG msg;
-    int i;
-
-    (void)worker;
-    for (i = 0; i < 20 * ROUNDS; i++)
-        if (PeekMessageW( &msg, NULL, 0, 0, PM_REMOVE )) wrong_value++;
-    if (MsgWaitForMultipleObjects( 0, NULL, FALSE, 0, QS_ALLINPUT ) != WAIT_TIMEOUT) wrong_value++;
-    about_to_wait = -1;
-    return 0;
-}
-
-START_TEST( scenario_message_peek )
-{
-    struct kit_sched *sched;
-
-    if (!kit_open()) return;
-    sched = kit_add_sched( NULL );
-    kit_add_worker( sched->list, peeking_body, NULL );
-    kit_start();
-    kit_finish();
-    ok( about_to_wait == -1, "B12: PeekMessage waited\n" );
-    check_messages();
-    kit_check();
-}
-
 /* ---- two workers send to each other ---- */
 
 static DWORD receive( struct kit_worker *worker, struct box *box )

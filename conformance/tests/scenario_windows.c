@@ -11,7 +11,7 @@
 #include "scenario_kit.h"
 
 #define WORKERS 3
-#define ROUNDS  5
+#define ROUNDS  2
 
 enum { MESSAGE_COUNT = WM_USER + 1 };
 

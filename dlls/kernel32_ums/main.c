@@ -8,11 +8,17 @@
 #include <windows.h>
 #include "attach.h"
 #include "kernel32_ums.h"
+#include "private/trace.h"
 #include "private/ums_private.h"
 
 BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved );
 
 const struct ums_private *ums_ntdll;
+
+int ums_trusts_environment( void )
+{
+    return ums_ntdll->trusts_environment();
+}
 
 BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved )
 {

@@ -76,7 +76,7 @@ static int is_stub( const unsigned char *code )
            !memcmp( code + 8, tail_windows_7, sizeof(tail_windows_7) );
 }
 
-/* Executable memory that a 32-bit jump from any part of ntdll reaches. */
+/* Memory that a 32-bit jump from any part of the module reaches; read-write. */
 static unsigned char *alloc_near( HMODULE module, SIZE_T size )
 {
     const IMAGE_NT_HEADERS *nt = (void *)((char *)module + ((IMAGE_DOS_HEADER *)module)->e_lfanew);
@@ -96,7 +96,7 @@ static unsigned char *alloc_near( HMODULE module, SIZE_T size )
             continue;
         }
         if (info.RegionSize < size) continue;
-        mem = VirtualAlloc( p, size, MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE );
+        mem = VirtualAlloc( p, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
         if (mem) return mem;
     }
     return NULL;
@@ -125,6 +125,14 @@ static struct place *make_place( HMODULE module, unsigned int stubs )
     if (!(place->memory = alloc_near( module, place->size ))) return NULL;
     place_count++;
     return place;
+}
+
+/* Everything is written: nobody shall write there any more. */
+static int seal( const struct place *place )
+{
+    DWORD old;
+
+    return VirtualProtect( place->memory, place->size, PAGE_EXECUTE_READ, &old );
 }
 
 static unsigned int stub_number( const unsigned char *stub )
@@ -198,14 +206,19 @@ int ums_hook_stubs_find( const char **why )
             continue;
         }
         *why = "ntdll's system-call stubs have another shape";
-        patch_count = place_count = 0;
-        VirtualFree( place->memory, 0, MEM_RELEASE );
-        return 0;
+        goto failed;
     }
+    *why = "memory cannot be made executable";
+    if (!seal( place )) goto failed;
     row_count = ums_call_row_count;
     ums_call_numbers_are_rows();
     ums_hook_use_stubs();
     return 1;
+
+failed:
+    patch_count = place_count = 0;
+    VirtualFree( place->memory, 0, MEM_RELEASE );
+    return 0;
 }
 
 /* ---- all others ---- */
@@ -244,7 +257,8 @@ static int prepare_others( HMODULE module, const char **why )
 
         if (stub) prepare( row_count++, stub, place, stubs++ );
     }
-    return 1;
+    *why = "memory cannot be made executable";
+    return seal( place );
 }
 
 struct dll_notification                         /* LDR_DLL_NOTIFICATION_DATA [doc] */

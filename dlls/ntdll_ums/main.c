@@ -38,7 +38,7 @@ static const struct ums_private private_interface =
 {
     activate, ums_thread_bind, ums_thread_made, ums_worker_unbind, set_child_hook, ums_yield,
     ums_execute,
-    describe
+    describe, ums_trusts_environment
 };
 
 const struct ums_private * WINAPI ums_private( void )

@@ -28,7 +28,7 @@ static void log_to_file( const char *line, DWORD len )
     HANDLE file;
     DWORD done;
 
-    if (!ums_env( "UMS_LOG_FILE", path, sizeof(path) )) return;
+    if (!ums_env( "UMS_LOG_FILE", path, sizeof(path) ) || !ums_trusts_environment()) return;
     file = CreateFileA( path, FILE_APPEND_DATA, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
                         OPEN_ALWAYS, 0, NULL );
     if (file == INVALID_HANDLE_VALUE) return;

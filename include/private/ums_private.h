@@ -37,6 +37,8 @@ struct ums_private
     int32_t (*execute)( void *context, int32_t (*failed)( int32_t status ) );
     /* "engine=handoff hook=dispatcher host=wine-8.0" */
     const char *(*describe)( void );
+    /* May paths from the environment be followed? */
+    int (*trusts_environment)( void );
 };
 
 const struct ums_private * WINAPI ums_private( void );

@@ -1,7 +1,7 @@
 /*
  * The redirection's parts by themselves: the new export table over a made-up module, the
- * transaction with a word that cannot be written, and a process whose import table does not fit:
- * nothing is changed then.
+ * transaction with a word that cannot be written, a process whose import table does not fit:
+ * nothing is changed then; and whether the environment is trusted.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -12,6 +12,7 @@
 #include "private/inject.h"
 #include "export_table.h"
 #include "patch.h"
+#include "rights.h"
 #include "test.h"
 
 #define PAGE 0x1000
@@ -255,9 +256,28 @@ static void test_inject(void)
     ok( inject_find_block( GetModuleHandleW( NULL ) ) == NULL, "this program has a block" );
 }
 
+/* Only who is known to have no more rights than its user may follow a path of that user's. */
+static void test_rights(void)
+{
+    static const ULONG64 own[] = { 6, PAGE, AUXV_SECURE, 0, 25, 1, AUXV_END, 0 };
+    static const ULONG64 more[] = { 6, PAGE, AUXV_SECURE, 1, AUXV_END, 0 };
+    static const ULONG64 silent[] = { 6, PAGE, AUXV_END, 0, AUXV_SECURE, 0 };
+
+    ok( rights_by_auxv( own, ARRAYSIZE(own) ) == RIGHTS_OWN, "own rights" );
+    ok( rights_by_auxv( more, ARRAYSIZE(more) ) == RIGHTS_MORE, "set-user-id" );
+    ok( rights_by_auxv( silent, ARRAYSIZE(silent) ) == RIGHTS_UNKNOWN, "not told" );
+    ok( rights_by_auxv( own, 3 ) == RIGHTS_UNKNOWN, "cut in the middle" );
+    ok( rights_by_auxv( NULL, 0 ) == RIGHTS_UNKNOWN, "empty" );
+    ok( rights_by_elevation( TokenElevationTypeDefault ) == RIGHTS_OWN, "default token" );
+    ok( rights_by_elevation( TokenElevationTypeLimited ) == RIGHTS_OWN, "limited token" );
+    ok( rights_by_elevation( TokenElevationTypeFull ) == RIGHTS_MORE, "elevated token" );
+    ok( rights_by_elevation( 0 ) == RIGHTS_UNKNOWN, "token not told" );
+}
+
 int main(void)
 {
     test_export_table();
+    test_rights();
     test_patch();
     test_inject();
     return test_end();

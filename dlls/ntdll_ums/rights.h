@@ -1,0 +1,56 @@
+/*
+ * May this process do what its environment says? A path to write to is followed only with the
+ * rights of who has set it. Host-free, so that it can be tried out.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Windows: a process that its user has elevated gets the user's environment, which any program of
+ * that user can change. It is told by a token that has a limited one beside it. A service has
+ * rights too, but its environment is set by those who have them [never run on Windows].
+ *
+ * Wine: all processes have the rights of one Unix user, whatever their token says. The exception is
+ * a Wine whose loader is set-user-id or has capabilities; the Unix kernel says so in its auxiliary
+ * vector. What cannot be found out is taken for more rights.
+ */
+#ifndef UMS_RIGHTS_H
+#define UMS_RIGHTS_H
+
+#include <stdint.h>
+
+#define AUXV_END    0
+#define AUXV_SECURE 23                          /* AT_SECURE */
+
+enum rights
+{
+    RIGHTS_UNKNOWN,
+    RIGHTS_OWN,                                 /* those of its user */
+    RIGHTS_MORE
+};
+
+/* A whole vector of pairs: key, value. */
+static inline enum rights rights_by_auxv( const uint64_t *auxv, unsigned int count )
+{
+    unsigned int i;
+
+    for (i = 0; i + 1 < count && auxv[i] != AUXV_END; i += 2)
+        if (auxv[i] == AUXV_SECURE) return auxv[i + 1] ? RIGHTS_MORE : RIGHTS_OWN;
+    return RIGHTS_UNKNOWN;
+}
+
+/* type: TOKEN_ELEVATION_TYPE: 1 default, 2 full, 3 limited; 0: it was not told */
+static inline enum rights rights_by_elevation( uint32_t type )
+{
+    switch (type)
+    {
+    case 1:
+    case 3:  return RIGHTS_OWN;
+    case 2:  return RIGHTS_MORE;
+    default: return RIGHTS_UNKNOWN;
+    }
+}
+
+/* 1 if paths from the environment may be followed */
+int ums_trusts_environment( void );
+
+#endif /* UMS_RIGHTS_H */
