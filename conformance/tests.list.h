@@ -165,6 +165,8 @@ X( scenario_blocking, scenario_block_file_lock, 30 )
 X( scenario_blocking, scenario_block_apc, 30 )
 X( scenario_blocking, scenario_block_external, 30 )
 
+X( scenario_breakpoint, scenario_breakpoint_execution, 30 )
+
 X( scenario_callbacks, scenario_callback_window, 30 )
 X( scenario_callbacks, scenario_callback_message_loop, 30 )
 X( scenario_callbacks, scenario_callback_apc, 30 )

@@ -121,6 +121,8 @@ uint64_t ums_special_create_process( const struct call_row *row, struct ums_call
                                      struct ums_context *self );
 uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call,
                                struct ums_context *self );
+uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self );
 uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self );
 

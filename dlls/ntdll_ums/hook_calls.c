@@ -103,7 +103,7 @@ const struct call_row ums_call_rows[] =
     /* never return, or return somewhere else: no code of ours may be left on the stack */
     QUICK( "NtRaiseException", "never returns" )
     QUICK( "NtCallbackReturn", "never returns" )
-    QUICK( "NtSetContextThread", "on the own thread it does not return" )
+    SPECIAL( "NtSetContextThread", ums_special_set_context, "may not return; sets breakpoints" )
     SPECIAL( "NtContinue", ums_special_continue, "never returns; may step into our code" )
     SPECIAL( "NtContinueEx", ums_special_continue, "never returns; may step into our code" )
 

@@ -382,6 +382,29 @@ static void step_over( CONTEXT *context )
     context->Rip = (uintptr_t)ums_step_over;
 }
 
+/* Debug registers are set in the worker's own thread. So that is where it has to run as long as one
+   is enabled: it stays at home from the next time it parks there. */
+static void note_breakpoints( struct ums_context *w, const CONTEXT *context )
+{
+    uint64_t flags, dr7;
+
+    if (!w || w->kind != CONTEXT_WORKER || !ums_try_load( &context->ContextFlags, &flags ) ||
+        !ums_try_load( &context->Dr7, &dr7 ) || (~flags & CONTEXT_DEBUG_REGISTERS)) return;
+    atomic_store( &w->breakpoints, (dr7 & 0xff) != 0 );
+}
+
+/* On the own thread it may not return, so "inside" ends here. */
+uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self )
+{
+    struct ums_context *target = context_of_handle( (HANDLE)call->args[0], self );
+
+    (void)row;
+    note_breakpoints( target, (const CONTEXT *)call->args[1] );
+    if (self && target == self && self->inside == call->sp) self->inside = 0;
+    return (uint64_t)native( call );
+}
+
 /* It does not return, so "inside" ends here. */
 uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call,
                                struct ums_context *self )
@@ -390,6 +413,7 @@ uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call
     if (self)
     {
         step_over( (CONTEXT *)call->args[0] );
+        note_breakpoints( self, (const CONTEXT *)call->args[0] );
         if (self->inside == call->sp) self->inside = 0;
     }
     return (uint64_t)native( call );

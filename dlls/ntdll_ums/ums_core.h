@@ -187,7 +187,8 @@ struct ums_context
     struct ums_park park;                       /* the home thread sleeps here */
     uint32_t kind;                              /* enum context_kind; offset known to
                                                    hook_x86_64.S */
-    uint32_t stay_home;                         /* it uses fibers: not to be carried */
+    uint32_t stay_home;                         /* it uses fibers, or has breakpoints: not to be
+                                                   carried */
     _Atomic uint32_t local;                     /* carried, but the scheduler's TEB is in GS: a
                                                    local call */
     _Atomic uint32_t refs;                      /* client's handle, home thread */
@@ -205,6 +206,7 @@ struct ums_context
     struct ke_stack grown;                      /* base and limit of its thread's stack, when that
                                                    was seen to have grown too late: the worker had
                                                    become a fiber. Offset known to assembly */
+    _Atomic uint32_t breakpoints;               /* its thread's debug registers are in use */
 };
 
 /* ---- pool.c ---- */

@@ -234,6 +234,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->preempted   = 0;
     w->stay_home   = 0;
     w->grown.base  = NULL;
+    atomic_store( &w->breakpoints, 0 );
     w->teb         = NULL;
     atomic_store( &w->tid, 0 );
     atomic_store( &w->self_suspending, 0 );
