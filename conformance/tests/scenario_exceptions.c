@@ -396,9 +396,7 @@ static int __attribute__((noinline)) grow( int depth, int yields )
     return ret;
 }
 
-/* Wine commits stacks whole. On Windows all but the top of this one would still be reserved, with a
-   guard page above; make it so here too. */
-static void lazy_stack( void )
+void lazy_stack( void )
 {
     NT_TIB *tib = kit_teb();
     char *bottom = *(char **)((char *)tib + 0x1478);           /* DeallocationStack [sdk] */
