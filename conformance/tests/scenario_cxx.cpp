@@ -12,7 +12,7 @@
 #include <stdexcept>
 extern "C"
 {
-#include "scenario_kit.h"
+#include "scenario_faults.h"
 }
 
 #define CXX_TEST( name ) extern "C" START_TEST( name )
@@ -78,8 +78,11 @@ __attribute__((noinline)) int throw_below( struct kit_worker *worker, int depth,
 
 /* ---- bodies ---- */
 
+/* The stack grows on the way down, on a carrier the first time. */
 DWORD deep_body( struct kit_worker *worker )
 {
+    lazy_stack();
+    kit_yield( worker, NULL );
     for (int i = 0; i < ROUNDS; i++)
     {
         try { throw_below( worker, DEPTH - 1, i ); }

@@ -317,6 +317,64 @@ START_TEST( scenario_exception_raised_vectored )
     check_handled( FAULTS );
 }
 
+/* Gone on from, it has left nothing behind: a wait from deeper than the handler was is one. */
+static HANDLE deep_event;
+
+static void __attribute__((noinline)) wait_below( int depth )
+{
+    volatile char page[4096];
+
+    page[0] = 1;
+    if (depth) wait_below( depth - 1 );
+    else if (WaitForSingleObject( deep_event, KIT_LIMIT / 2 )) seen.wrong++;
+    if (page[0] != 1) seen.wrong++;
+}
+
+static DWORD wait_after_body( struct kit_worker *worker )
+{
+    ULONG_PTR i;
+
+    vectored_thread = worker->id;
+    for (i = 1; i <= 4; i++)
+    {
+        kit_yield( worker, NULL );
+        RaiseException( 0xe0000100 + (DWORD)i, 0, 1, &i );
+        ResetEvent( deep_event );
+        wait_below( 10 );
+    }
+    return 0;
+}
+
+/* It runs on the same scheduler, so only while the other one waits. */
+static DWORD wake_body( struct kit_worker *worker )
+{
+    while (!kit.workers[0].ended)
+    {
+        SetEvent( deep_event );
+        if (!kit_yield( worker, NULL )) return 1;
+    }
+    return 0;
+}
+
+START_TEST( scenario_exception_wait_after )
+{
+    void *handler = AddVectoredExceptionHandler( 1, go_on );
+    struct kit_sched *sched;
+
+    deep_event = CreateEventW( NULL, FALSE, FALSE, NULL );
+    if (!kit_open()) return;
+    kit.stack = 0x100000;
+    sched = kit_add_sched( NULL );
+    kit_add_worker( sched->list, wait_after_body, NULL );
+    kit_add_worker( sched->list, wake_body, NULL );
+    kit_start();
+    kit_finish();
+    RemoveVectoredExceptionHandler( handler );
+    check_handled( 4 );
+    kit_check();
+    CloseHandle( deep_event );
+}
+
 /* ---- longjmp, and a captured context that is gone back to ---- */
 
 static volatile LONG never;
@@ -396,9 +454,7 @@ static int __attribute__((noinline)) grow( int depth, int yields )
     return ret;
 }
 
-/* Wine commits stacks whole. On Windows all but the top of this one would still be reserved, with a
-   guard page above; make it so here too. */
-static void lazy_stack( void )
+void lazy_stack( void )
 {
     NT_TIB *tib = kit_teb();
     char *bottom = *(char **)((char *)tib + 0x1478);           /* DeallocationStack [sdk] */

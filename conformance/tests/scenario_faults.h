@@ -21,4 +21,8 @@ ULONG_PTR faulting_load( volatile void *address );
 /* faulting_load( NOWHERE ) */
 void fault( void *unused );
 
+/* Wine commits stacks whole. On Windows all but the top of this one would still be reserved, with a
+   guard page above; make it so here too. */
+void lazy_stack( void );
+
 #endif /* SCENARIO_FAULTS_H */

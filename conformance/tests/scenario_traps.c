@@ -12,7 +12,7 @@
 #include "scenario_child.h"
 
 #define TRAP_FLAG 0x100
-#define ROUNDS    8
+#define ROUNDS    4
 
 /* ---- stepping ----
  *

@@ -129,6 +129,8 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
 uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self );
 
+/* These registers are, or will be, its thread's own. */
+void ums_note_breakpoints( struct ums_context *w, const CONTEXT *context );
 /* The id of a thread of this process, or 0. The scheduler or live worker behind a handle, or NULL.
    Both enter the kernel. */
 uint32_t ums_thread_id( void *thread );

@@ -105,6 +105,17 @@ static void step_over( CONTEXT *context )
     context->Rip = (uintptr_t)ums_step_over;
 }
 
+/* Debug registers are set in the worker's own thread. So that is where it has to run as long as one
+   is enabled: it stays at home from the next time it parks there. */
+void ums_note_breakpoints( struct ums_context *w, const CONTEXT *context )
+{
+    uint64_t flags, dr7;
+
+    if (!w || w->kind != CONTEXT_WORKER || !ums_try_load( &context->ContextFlags, &flags ) ||
+        !ums_try_load( &context->Dr7, &dr7 ) || (~flags & CONTEXT_DEBUG_REGISTERS)) return;
+    atomic_store( &w->breakpoints, (dr7 & 0xff) != 0 );
+}
+
 /* It does not return, so "inside" ends here. */
 uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call,
                                struct ums_context *self )
@@ -113,6 +124,7 @@ uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call
     if (self)
     {
         step_over( (CONTEXT *)call->args[0] );
+        ums_note_breakpoints( self, (const CONTEXT *)call->args[0] );
         if (self->inside == call->sp) self->inside = 0;
     }
     return (uint64_t)native( call );

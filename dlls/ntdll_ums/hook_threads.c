@@ -489,14 +489,22 @@ uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *c
     CONTEXT context;
 
     (void)row;
-    if (target && target == self && self->inside == call->sp) self->inside = 0;
+    if (target && target == self)
+    {
+        ums_note_breakpoints( self, (const CONTEXT *)call->args[1] );
+        if (self->inside == call->sp) self->inside = 0;
+    }
     if (!target || target == self || target->kind != CONTEXT_WORKER ||
         !has_access( (HANDLE)call->args[0], THREAD_SET_CONTEXT ))
         return (uint64_t)native( call );
     if (!load_context( &context, call->args[1] )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
     if (!hold_worker( self, target, &hold )) return (uint64_t)native( call );
     if (wait_for_carrier( target ))
+    {
         status = ke_set_worker_context( target, hold.thread, &context );
+        if (!status) ums_note_breakpoints( target, &context );
+        ums_worker_pin( target );
+    }
     let_go( self, target, &hold, 0 );
     return (uint64_t)status;
 }

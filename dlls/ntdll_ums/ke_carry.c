@@ -63,7 +63,7 @@ void ke_look_at_stack( struct ums_context *w )
     w->stack.limit  = *limit;
     w->stack.bottom = *(void *const *)(teb + TEB_STACK_BOTTOM);
     w->guaranteed   = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
-    w->stay_home    = *(void *const *)(teb + TEB_FIBER_DATA) != NULL;
+    w->stay_home    = *(void *const *)(teb + TEB_FIBER_DATA) || atomic_load( &w->breakpoints );
 }
 
 /* Where the host does not carry: the thread sleeps where it is, below its user part. */

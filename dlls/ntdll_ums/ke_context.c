@@ -212,7 +212,11 @@ ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CON
     find_registers( w, &all );
     copy_registers( &all, context, context->ContextFlags );
     keep_for_later( w, &all );
-    return STATUS_SUCCESS;
+    if ((context->ContextFlags & CONTEXT_DEBUG_REGISTERS) != CONTEXT_DEBUG_REGISTERS)
+        return STATUS_SUCCESS;
+    all = *context;
+    all.ContextFlags = CONTEXT_DEBUG_REGISTERS;
+    return ums_set_context_native( thread, &all );
 }
 
 /* On the home thread: go on with the registers in w->context. */

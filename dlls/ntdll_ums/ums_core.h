@@ -192,7 +192,8 @@ struct ums_context
     struct ums_park park;                       /* the home thread sleeps here */
     uint32_t kind;                              /* enum context_kind; offset known to
                                                    hook_x86_64.S */
-    uint32_t stay_home;                         /* it uses fibers: not to be carried */
+    uint32_t stay_home;                         /* it uses fibers, or has breakpoints: not to be
+                                                   carried */
     _Atomic uint32_t local;                     /* carried, but the scheduler's TEB is in GS: a
                                                    local call */
     _Atomic uint32_t refs;                      /* client's handle, home thread */
@@ -212,6 +213,7 @@ struct ums_context
     struct ke_stack grown;                      /* base and limit of its thread's stack, when that
                                                    was seen to have grown too late: the worker had
                                                    become a fiber. Offset known to assembly */
+    _Atomic uint32_t breakpoints;               /* its thread's debug registers are in use */
 };
 
 /* ---- pool.c ---- */
@@ -374,6 +376,7 @@ void ums_worker_end( struct ums_context *w );
 void ums_worker_killed( struct ums_context *w ); /* by whoever killed the thread */
 /* By whoever has found kill_pending set: its carrier, or who has let that go on. */
 void ums_worker_killed_finish( struct ums_context *w );
+void ums_worker_pin( struct ums_context *w ); /* by whoever keeps it from being executed */
 void ums_worker_taken( struct ums_context *w ); /* from a scheduler that is being killed */
 void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */
 /* By whoever is about to resume it; word: without the suspension. */

@@ -243,6 +243,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->preempted   = 0;
     w->stay_home   = 0;
     w->grown.base  = NULL;
+    atomic_store( &w->breakpoints, 0 );
     w->teb         = NULL;
     atomic_store( &w->tid, 0 );
     atomic_store( &w->self_suspending, 0 );
@@ -360,6 +361,18 @@ void ums_worker_killed_finish( struct ums_context *w )
     if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
     ums_list_unref( list );
     ums_context_unref( w );
+}
+
+/* It stands still and has been given breakpoints, which are its own thread's: so that is where it is
+   resumed. What is not parked finds out when it parks (ke_look_at_stack). */
+void ums_worker_pin( struct ums_context *w )
+{
+    uint64_t word = atomic_load( &w->word );
+
+    if (!atomic_load( &w->breakpoints )) return;
+    do if (word_state( word ) != WORKER_READY && word_state( word ) != WORKER_QUEUED &&
+           !(word & WORD_PREEMPTED)) return;
+    while (!atomic_compare_exchange_weak( &w->word, &word, word | WORD_HOME ));
 }
 
 /* Its scheduler is about to be killed: it is taken as blocked at once. If it is in a call it comes to its list when that is

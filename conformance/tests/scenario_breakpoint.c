@@ -1,0 +1,117 @@
+/*
+ * Scenarios: a breakpoint in the debug registers of a worker.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows: 2.2, B23. Debug registers are part of a thread's CONTEXT [doc]: they are the worker's wherever
+ * it runs, and nobody's who runs in its place.
+ */
+#include "scenario_kit.h"
+
+#define ROUNDS 8
+
+static LONG hits, plain_hits, wrong_hits, wrong_results;
+static DWORD main_thread;
+
+ULONG_PTR breakpoint( ULONG_PTR value );
+__asm__( ".text\n"
+         ".globl breakpoint\n"
+         ".def breakpoint; .scl 2; .type 32; .endef\n"
+         ".seh_proc breakpoint\n"
+         "breakpoint:\n"
+         "\t.seh_endprologue\n"
+         "\tnop\n"
+         "\tleaq 1(%rcx),%rax\n"
+         "\tret\n"
+         "\t.seh_endproc\n" );
+
+static LONG CALLBACK count_breakpoints( EXCEPTION_POINTERS *pointers )
+{
+    CONTEXT *context = pointers->ContextRecord;
+
+    if (pointers->ExceptionRecord->ExceptionCode != EXCEPTION_SINGLE_STEP ||
+        context->Rip != (ULONG_PTR)breakpoint)
+        return EXCEPTION_CONTINUE_SEARCH;
+    if (GetCurrentThreadId() == main_thread) plain_hits++;
+    else if (GetCurrentThreadId() != kit.workers[0].id) wrong_hits++;
+    else hits++;
+    context->Rip++;                             /* behind the nop */
+    return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+static BOOL set_breakpoint( ULONG_PTR address )
+{
+    CONTEXT context;
+
+    memset( &context, 0, sizeof(context) );
+    context.ContextFlags = CONTEXT_DEBUG_REGISTERS;
+    context.Dr0 = address;
+    context.Dr7 = address ? 1 : 0;              /* executing it, this thread */
+    return SetThreadContext( GetCurrentThread(), &context );
+}
+
+/* Wine needs the right to trace its own processes. */
+static BOOL breakpoints_work( void )
+{
+    main_thread = GetCurrentThreadId();
+    set_breakpoint( (ULONG_PTR)breakpoint );
+    breakpoint( 1 );
+    set_breakpoint( 0 );
+    if (plain_hits == 1) return TRUE;
+    skip( "a plain thread's breakpoint gave %ld exceptions\n", plain_hits );
+    return FALSE;
+}
+
+static DWORD breakpoint_body( struct kit_worker *worker )
+{
+    ULONG_PTR i;
+
+    if (!set_breakpoint( (ULONG_PTR)breakpoint )) wrong_results++;
+    for (i = 0; i < ROUNDS; i++)
+    {
+        kit_yield( worker, NULL );
+        if (breakpoint( i ) != i + 1) wrong_results++;
+        if (breakpoint( i ) != i + 1) wrong_results++;
+    }
+    if (!set_breakpoint( 0 )) wrong_results++;
+    kit_yield( worker, NULL );
+    if (breakpoint( i ) != i + 1) wrong_results++;
+    return 0;
+}
+
+static DWORD no_breakpoint_body( struct kit_worker *worker )
+{
+    while (!kit.workers[0].ended)
+    {
+        if (breakpoint( 1 ) != 2) wrong_results++;
+        if (!kit_yield( worker, NULL )) return 1;
+    }
+    return 0;
+}
+
+static BOOL reach_breakpoint( struct kit_sched *sched, LONG reason, ULONG_PTR payload, PVOID param )
+{
+    (void)sched; (void)reason; (void)payload; (void)param;
+    if (breakpoint( 1 ) != 2) wrong_results++;
+    return FALSE;
+}
+
+START_TEST( scenario_breakpoint_execution )
+{
+    void *handler = AddVectoredExceptionHandler( 1, count_breakpoints );
+    struct kit_sched *sched;
+
+    if (!breakpoints_work() || !kit_open()) return;
+    sched = kit_add_sched( NULL );
+    sched->on_upcall = reach_breakpoint;
+    kit_add_worker( sched->list, breakpoint_body, NULL );
+    kit_add_worker( sched->list, no_breakpoint_body, NULL );
+    kit_start();
+    kit_finish();
+    RemoveVectoredExceptionHandler( handler );
+    ok( hits == 2 * ROUNDS, "2.2: %ld breakpoints, expected %d\n", hits, 2 * ROUNDS );
+    ok( !wrong_results, "2.2: %ld wrong results\n", wrong_results );
+    ok( !wrong_hits, "B23: %ld breakpoints of somebody else\n", wrong_hits );
+    kit_check();
+}
