@@ -93,6 +93,30 @@ static void local_body( struct worker *worker )
     CloseHandle( semaphore );
 }
 
+/* ---- nothing but the call that is local and no system call; with control words of its own ---- */
+
+static void clock_body( struct worker *worker )
+{
+    uint32_t mxcsr = 0x1f80 | (uint32_t)(worker->slot & 3) << 13, mxcsr_now;
+    uint16_t x87 = 0x27f | (uint16_t)((worker->slot & 3) << 10), x87_now;
+    FILETIME time;
+    int i;
+
+    __asm__ __volatile__( "ldmxcsr %0\n\tfldcw %1" : : "m" (mxcsr), "m" (x87) );
+    while (!ending)
+    {
+        for (i = 0; i < 64; i++)
+        {
+            GetSystemTimePreciseAsFileTime( &time );
+            __asm__ __volatile__( "stmxcsr %0\n\tfnstcw %1" : "=m" (mxcsr_now), "=m" (x87_now) );
+            if ((mxcsr_now & ~0x3fu) == mxcsr && x87_now == x87) continue;
+            mistake( WRONG_CONTROL );
+            __asm__ __volatile__( "ldmxcsr %0\n\tfldcw %1" : : "m" (mxcsr), "m" (x87) );
+        }
+        yield( worker, sometimes( worker, 64 ) );
+    }
+}
+
 /* ---- nothing but calls that go home ---- */
 
 static void use_file( struct worker *worker, HANDLE file )
@@ -292,7 +316,8 @@ static void stack_body( struct worker *worker )
 DWORD WINAPI storm_body( void *arg )
 {
     static void (*const bodies[STORMS])( struct worker * ) =
-        { switch_body, hook_body, local_body, calls_body, home_body, wait_body, io_body, stack_body };
+        { switch_body, hook_body, local_body, clock_body, calls_body, home_body, wait_body, io_body,
+          stack_body };
     struct worker *worker = arg;
 
     bodies[worker->storm]( worker );
