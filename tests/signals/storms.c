@@ -9,7 +9,7 @@
 
 #define BLOCK 700                       /* bytes written or read at most at once */
 #define PAGE  0x1000
-#define DEPTH 200                       /* pages of stack: Wine gives 1 MB at least */
+#define DEPTH 40                        /* pages of stack */
 
 /* What a pair of workers share; the even one begins. */
 static struct pair
@@ -305,11 +305,31 @@ static __attribute__((noinline)) uint32_t grow( struct worker *worker, int depth
     return sum;
 }
 
-/* A stack grows once, so each such worker leaves its place to a new one. */
+/* Wine commits stacks whole. Here all but the top is committed again by faults, as on Windows. */
+static __attribute__((noinline)) void shrink_stack( void )
+{
+    char *teb, *bottom, *limit = (char *)(((ULONG_PTR)&teb - 4 * PAGE) & ~(ULONG_PTR)(PAGE - 1));
+    DWORD old;
+
+    __asm__ __volatile__( "movq %%gs:0x30,%0" : "=r" (teb) );
+    bottom = *(char **)(teb + 0x1478);                  /* DeallocationStack */
+    VirtualFree( bottom, limit - bottom, MEM_DECOMMIT );
+    VirtualAlloc( limit - PAGE, PAGE, MEM_COMMIT, PAGE_READWRITE );
+    VirtualProtect( limit - PAGE, PAGE, PAGE_READWRITE | PAGE_GUARD, &old );
+    ((NT_TIB *)teb)->StackLimit = limit;
+}
+
+/* After some rounds it leaves its place to a new one. */
 static void stack_body( struct worker *worker )
 {
-    grow( worker, DEPTH );
-    yield( worker, 0 );
+    int i;
+
+    for (i = 0; i < 50; i++)
+    {
+        shrink_stack();
+        yield( worker, sometimes( worker, 2 ) );
+        grow( worker, DEPTH );
+    }
     if (!ending && !spawn_worker( worker->slot, worker->storm )) mistake( WRONG_CALL );
 }
 
