@@ -69,7 +69,7 @@ static void run_pair( DWORD (*read_body)( struct kit_worker * ),
     kit_add_worker( sched->list, other_body, NULL );
     kit_start();
     kit_finish();
-    ok( !wrong_step, "%ld steps failed; the first is %ld\n", wrong_step, order );
+    ok( !wrong_step, "B27: %ld steps failed; the first is %ld\n", wrong_step, order );
     ok( !wrong_thread, "B27: %ld times on another thread\n", wrong_thread );
     ok( !wrong_tls, "B27: %ld times with other TLS\n", wrong_tls );
     kit_check();
@@ -264,8 +264,8 @@ START_TEST( scenario_io_routine )
 {
     open_pipe( FILE_FLAG_OVERLAPPED );
     run_pair( routine_read_body, write_all_body, 2 );
-    ok( !early, "%ld routines ran before the worker waited alertably\n", early );
-    ok( apcs == READS, "%ld routines ran, expected %d\n", apcs, READS );
+    ok( !early, "B27: %ld routines ran before the worker waited alertably\n", early );
+    ok( apcs == READS, "B27: %ld routines ran, expected %d\n", apcs, READS );
 }
 
 /* It waits alertably first: the writes end the waits. */
@@ -282,7 +282,7 @@ START_TEST( scenario_io_routine_waits )
 {
     open_pipe( FILE_FLAG_OVERLAPPED );
     run_pair( routine_wait_body, write_all_body, 2 );
-    ok( apcs == READS, "%ld routines ran, expected %d\n", apcs, READS );
+    ok( apcs == READS, "B27: %ld routines ran, expected %d\n", apcs, READS );
 }
 
 /* ---- APCs ---- */
@@ -327,8 +327,8 @@ static DWORD apc_queue_body( struct kit_worker *worker )
 START_TEST( scenario_io_apc )
 {
     run_pair( apc_take_body, apc_queue_body, 2 );
-    ok( !early, "%ld APCs ran before the worker waited alertably\n", early );
-    ok( apcs == 3 * ROUNDS, "%ld APCs ran, expected %d\n", apcs, 3 * ROUNDS );
+    ok( !early, "B27: %ld APCs ran before the worker waited alertably\n", early );
+    ok( apcs == 3 * ROUNDS, "B27: %ld APCs ran, expected %d\n", apcs, 3 * ROUNDS );
 }
 
 /* An APC that waits for the other worker of the only scheduler, out of waits that return at once.
@@ -380,7 +380,7 @@ START_TEST( scenario_io_apc_waits )
     event = CreateEventW( NULL, FALSE, FALSE, NULL );
     run_pair( apc_wait_body, apc_release_body, 1 );
     ok( !apc_result, "B11: APC %ld waits, and the scheduler was not told\n", apc_result - 1 );
-    ok( apcs == ROUNDS, "%ld APCs ran, expected %d\n", apcs, ROUNDS );
+    ok( apcs == ROUNDS, "B27: %ld APCs ran, expected %d\n", apcs, ROUNDS );
 }
 
 /* ---- cancelling ---- */
@@ -420,7 +420,7 @@ START_TEST( scenario_io_cancel )
 {
     open_pipe( FILE_FLAG_OVERLAPPED );
     run_pair( cancel_body, cancel_other_body, 2 );
-    ok( apcs == READS, "%ld routines ran, expected %d\n", apcs, READS );
+    ok( apcs == READS, "B27: %ld routines ran, expected %d\n", apcs, READS );
 }
 
 /* CancelIoEx of one, by a worker that has issued none. */
@@ -555,5 +555,5 @@ static DWORD idle_body( struct kit_worker *worker )
 START_TEST( scenario_io_file )
 {
     run_pair( file_body, idle_body, 2 );
-    ok( apcs == READS, "%ld routines ran, expected %d\n", apcs, READS );
+    ok( apcs == READS, "B27: %ld routines ran, expected %d\n", apcs, READS );
 }

@@ -130,7 +130,7 @@ uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *c
                                   struct ums_context *self );
 
 /* These registers are, or will be, its thread's own. */
-void ums_note_breakpoints( struct ums_context *w, const CONTEXT *context );
+void ums_note_breakpoints( struct ums_context *w, const void *context );
 /* The id of a thread of this process, or 0. The scheduler or live worker behind a handle, or NULL.
    Both enter the kernel. */
 uint32_t ums_thread_id( void *thread );

@@ -107,8 +107,9 @@ static void step_over( CONTEXT *context )
 
 /* Debug registers are set in the worker's own thread. So that is where it has to run as long as one
    is enabled: it stays at home from the next time it parks there. */
-void ums_note_breakpoints( struct ums_context *w, const CONTEXT *context )
+void ums_note_breakpoints( struct ums_context *w, const void *registers )
 {
+    const CONTEXT *context = registers;
     uint64_t flags, dr7;
 
     if (!w || w->kind != CONTEXT_WORKER || !ums_try_load( &context->ContextFlags, &flags ) ||

@@ -20,6 +20,8 @@
 #include "hook.h"
 #include "ke_win32.h"
 
+#define MXCSR_CONTROL (~(uint32_t)0x3f)         /* without what has happened */
+
 typedef uint64_t (WINAPI *unix_call)( uint64_t library, uint32_t code, void *args );
 
 void *ums_unix_dispatcher;                      /* Wine's own; written before the hook is seen */
@@ -28,31 +30,49 @@ void *ums_unix_dispatcher;                      /* Wine's own; written before th
 static uint64_t local_library;
 static uint32_t local_code;
 
-/* From assembly, by a worker. In a callback out of another call this is part of that one. */
+/* Wine's dispatcher of Unix calls saves no control words, and if a signal stops the thread in there
+   it comes back with all of the system-call frame: with the words of the system call before. That
+   was made by the same thread, in Wine alone, and most likely with the same words. In a scheduler's
+   frame it was any worker's, and the worker's own is as old as its last call at home. */
+static uint64_t native( uint64_t library, uint32_t code, void *args )
+{
+    uint32_t mxcsr, mxcsr_now;
+    uint16_t x87, x87_now;
+    uint64_t ret;
+
+    __asm__ __volatile__( "stmxcsr %0\n\tfnstcw %1" : "=m" (mxcsr), "=m" (x87) );
+    ret = ((unix_call)ums_unix_dispatcher)( library, code, args );
+    __asm__ __volatile__( "stmxcsr %0\n\tfnstcw %1" : "=m" (mxcsr_now), "=m" (x87_now) );
+    if (((mxcsr ^ mxcsr_now) & MXCSR_CONTROL) || x87 != x87_now)
+        __asm__ __volatile__( "fnclex\n\tldmxcsr %0\n\tfldcw %1" : : "m" (mxcsr), "m" (x87) );
+    return ret;
+}
+
+/* From assembly, by a worker or a scheduler. In a callback out of another call this is part of that
+   one. */
 uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
 {
-    unix_call dispatcher = (unix_call)ums_unix_dispatcher;
     struct ums_context *self = ke_current();
     uintptr_t here = (uintptr_t)__builtin_frame_address( 0 );
     uint64_t ret;
     int entered;
 
-    if (ums_is_parked_thread( self, here ) || ums_call_is_nested( self, here ))
-        return dispatcher( library, code, args );
+    if (self->kind != CONTEXT_WORKER || ums_is_parked_thread( self, here ) ||
+        ums_call_is_nested( self, here )) return native( library, code, args );
     ums_worker_give_way( self );
     if (library == local_library && code == local_code)
     {
         int carried = ums_worker_is_carried( self );
 
         if (carried) ums_local_begin( self );
-        ret = dispatcher( library, code, args );
+        ret = native( library, code, args );
         if (carried) ums_local_end( self );
         ums_worker_give_way( self );
         return ret;
     }
     entered = ums_worker_enter_kernel( self );
     self->inside = here;
-    ret = dispatcher( library, code, args );
+    ret = native( library, code, args );
     self->inside = 0;
     if (entered) ums_worker_back( self );
     return ret;

@@ -101,10 +101,8 @@ ums_unix_hook:
         movl    ums_tls_offset(%rip),%eax
         movq    %gs:(%rax),%rax
         testq   %rax,%rax
-        jz      1f
-        cmpl    $0,CONTEXT_KIND(%rax)
-        je      ums_unix_call
-1:      jmp     *ums_unix_dispatcher(%rip)
+        jnz     ums_unix_call
+        jmp     *ums_unix_dispatcher(%rip)
         .seh_endproc
 
 /*

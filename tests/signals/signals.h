@@ -13,6 +13,8 @@
 #define SIGNALS_H
 
 #define WIN32_LEAN_AND_MEAN
+#undef _WIN32_WINNT
+#define _WIN32_WINNT 0x0602
 #include <windows.h>
 #include <winternl.h>
 #include <stdint.h>
@@ -25,8 +27,8 @@
 #define WORKERS 8
 #define MAILBOX 0x1000
 
-enum storm { STORM_SWITCH, STORM_HOOK, STORM_LOCAL, STORM_CALLS, STORM_HOME, STORM_WAIT, STORM_IO,
-             STORM_STACK, STORM_MIX, STORM_KILL, STORMS };
+enum storm { STORM_SWITCH, STORM_HOOK, STORM_LOCAL, STORM_CLOCK, STORM_CALLS, STORM_HOME,
+             STORM_WAIT, STORM_IO, STORM_STACK, STORM_MIX, STORM_KILL, STORMS };
 enum action { ACT_SAMPLE, ACT_SUSPEND, ACT_ALLOC, ACT_PROTECT, ACT_MEMORY, ACT_APC, ACT_THREAD,
               ACTIONS };
 enum target { TARGET_SCHEDULER, TARGET_HOME, TARGET_PLAIN, TARGETS };
@@ -80,6 +82,7 @@ extern volatile LONG ending;            /* the tormentor is gone */
 extern volatile LONG wrong[];           /* by enum mistake */
 
 enum mistake { WRONG_THREAD, WRONG_COUNT, WRONG_DATA, WRONG_CALL, WRONG_APC, WRONG_SCHEDULER,
+               WRONG_CONTROL,
                MISTAKES };
 
 void mistake( enum mistake which );

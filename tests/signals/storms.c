@@ -9,7 +9,7 @@
 
 #define BLOCK 700                       /* bytes written or read at most at once */
 #define PAGE  0x1000
-#define DEPTH 200                       /* pages of stack: Wine gives 1 MB at least */
+#define DEPTH 40                        /* pages of stack */
 
 /* What a pair of workers share; the even one begins. */
 static struct pair
@@ -91,6 +91,30 @@ static void local_body( struct worker *worker )
         if (sometimes( worker, 16 )) yield( worker, sometimes( worker, 2 ) );
     }
     CloseHandle( semaphore );
+}
+
+/* ---- nothing but the call that is local and no system call; with control words of its own ---- */
+
+static void clock_body( struct worker *worker )
+{
+    uint32_t mxcsr = 0x1f80 | (uint32_t)(worker->slot & 3) << 13, mxcsr_now;
+    uint16_t x87 = 0x27f | (uint16_t)((worker->slot & 3) << 10), x87_now;
+    FILETIME time;
+    int i;
+
+    __asm__ __volatile__( "ldmxcsr %0\n\tfldcw %1" : : "m" (mxcsr), "m" (x87) );
+    while (!ending)
+    {
+        for (i = 0; i < 64; i++)
+        {
+            GetSystemTimePreciseAsFileTime( &time );
+            __asm__ __volatile__( "stmxcsr %0\n\tfnstcw %1" : "=m" (mxcsr_now), "=m" (x87_now) );
+            if ((mxcsr_now & ~0x3fu) == mxcsr && x87_now == x87) continue;
+            mistake( WRONG_CONTROL );
+            __asm__ __volatile__( "ldmxcsr %0\n\tfldcw %1" : : "m" (mxcsr), "m" (x87) );
+        }
+        yield( worker, sometimes( worker, 64 ) );
+    }
 }
 
 /* ---- nothing but calls that go home ---- */
@@ -281,18 +305,39 @@ static __attribute__((noinline)) uint32_t grow( struct worker *worker, int depth
     return sum;
 }
 
-/* A stack grows once, so each such worker leaves its place to a new one. */
+/* Wine commits stacks whole. Here all but the top is committed again by faults, as on Windows. */
+static __attribute__((noinline)) void shrink_stack( void )
+{
+    char *teb, *bottom, *limit = (char *)(((ULONG_PTR)&teb - 4 * PAGE) & ~(ULONG_PTR)(PAGE - 1));
+    DWORD old;
+
+    __asm__ __volatile__( "movq %%gs:0x30,%0" : "=r" (teb) );
+    bottom = *(char **)(teb + 0x1478);                  /* DeallocationStack */
+    VirtualFree( bottom, limit - bottom, MEM_DECOMMIT );
+    VirtualAlloc( limit - PAGE, PAGE, MEM_COMMIT, PAGE_READWRITE );
+    VirtualProtect( limit - PAGE, PAGE, PAGE_READWRITE | PAGE_GUARD, &old );
+    ((NT_TIB *)teb)->StackLimit = limit;
+}
+
+/* After some rounds it leaves its place to a new one. */
 static void stack_body( struct worker *worker )
 {
-    grow( worker, DEPTH );
-    yield( worker, 0 );
+    int i;
+
+    for (i = 0; i < 50; i++)
+    {
+        shrink_stack();
+        yield( worker, sometimes( worker, 2 ) );
+        grow( worker, DEPTH );
+    }
     if (!ending && !spawn_worker( worker->slot, worker->storm )) mistake( WRONG_CALL );
 }
 
 DWORD WINAPI storm_body( void *arg )
 {
     static void (*const bodies[STORMS])( struct worker * ) =
-        { switch_body, hook_body, local_body, calls_body, home_body, wait_body, io_body, stack_body };
+        { switch_body, hook_body, local_body, clock_body, calls_body, home_body, wait_body, io_body,
+          stack_body };
     struct worker *worker = arg;
 
     bodies[worker->storm]( worker );

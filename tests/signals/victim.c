@@ -24,9 +24,9 @@ volatile LONG ending;
 volatile LONG wrong[MISTAKES];
 
 static const char *const storm_names[STORMS] =
-    { "switch", "hook", "local", "calls", "home", "wait", "io", "stack", "mix", "kill" };
+    { "switch", "hook", "local", "clock", "calls", "home", "wait", "io", "stack", "mix", "kill" };
 static const char *const mistake_names[MISTAKES] =
-    { "thread", "count", "data", "call", "apc", "scheduler" };
+    { "thread", "count", "data", "call", "apc", "scheduler", "control word" };
 static const char *const action_names[ACTIONS] =
     { "sample", "suspend", "alloc", "protect", "memory", "apc", "thread" };
 
