@@ -106,7 +106,7 @@ static void find_work( struct sched *sched )
 /* Somebody may be suspended from one activation to another. */
 static void meddle( struct sched *sched )
 {
-    struct task *task = &tasks[pick( &sched->seed, (unsigned int)task_count )];
+    struct task *task = &tasks[pick( &sched->seed, (unsigned int)slot_count )];
 
     switch (pick( &sched->seed, 64 ))
     {

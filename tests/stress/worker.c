@@ -198,7 +198,7 @@ static void step_compute( struct task *task, const unsigned long long *canary )
 
 static void step_wait( struct task *task, const unsigned long long *canary )
 {
-    HANDLE events[2] = { task->event, tasks[pick( &task->seed, (unsigned int)task_count )].event };
+    HANDLE events[2] = { task->event, tasks[pick( &task->seed, (unsigned int)slot_count )].event };
     unsigned int how = pick( &task->seed, 4 ), ms = pick( &task->seed, 4 );
 
     go_out( task, 'w' );
@@ -265,7 +265,7 @@ static void step_calls( struct task *task, const unsigned long long *canary )
 
     go_out( task, 'n' );
     SwitchToThread();
-    SetEvent( tasks[pick( &task->seed, (unsigned int)task_count )].event );
+    SetEvent( tasks[pick( &task->seed, (unsigned int)slot_count )].event );
     QueryPerformanceCounter( &now );
     FlushProcessWriteBuffers();
     come_in( task, canary );
@@ -285,7 +285,7 @@ static void step_sleep_suspended( struct task *task, const unsigned long long *c
    one it may be killed: who buries it lets that one go. */
 static void step_suspend( struct task *task, const unsigned long long *canary )
 {
-    struct task *other = &tasks[pick( &task->seed, (unsigned int)task_count )];
+    struct task *other = &tasks[pick( &task->seed, (unsigned int)slot_count )];
 
     if (!allowed( 's' ) || other->index <= task->index || !task_meddle( other )) return;
     go_out( task, 's' );
@@ -309,7 +309,7 @@ static void step_suspend( struct task *task, const unsigned long long *canary )
 
 static void step_kill( struct task *task, const unsigned long long *canary )
 {
-    struct task *other = &tasks[pick( &task->seed, (unsigned int)task_count )];
+    struct task *other = &tasks[pick( &task->seed, (unsigned int)slot_count )];
 
     if (!allowed( 'k' ) || pick( &task->seed, 3 ) || other == task || !task_meddle( other )) return;
     go_out( task, 'k' );
