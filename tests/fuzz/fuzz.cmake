@@ -12,7 +12,7 @@ add_custom_command(OUTPUT ${fuzz_exe}
     DEPENDS ${fuzz_sources} ${fuzz}/driver.c ${fuzz}/fuzz.h ke_fake.h ke_fake_switch.h ${core}/ums_core.h ${core}/state.h
         ${core}/ke.h ${CMAKE_SOURCE_DIR}/include/private/nttypes.h
     VERBATIM)
-add_custom_target(fuzz_core ALL DEPENDS ${fuzz_exe})
+add_custom_target(fuzz_core_build ALL DEPENDS ${fuzz_exe})
 add_custom_target(fuzz_core_libfuzzer
     COMMAND clang ${fuzz_flags} -fsanitize=fuzzer,address,undefined -D__SANITIZE_ADDRESS__=1 ${fuzz_sources} -lpthread
         -o ${fuzz_exe}.libfuzzer
