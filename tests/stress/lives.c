@@ -316,10 +316,10 @@ int main( int argc, char **argv )
         for (i = total / 4; i > 0 && !wrong; i -= BATCH) batch( i < BATCH ? i : BATCH, kinds );
         sample( &now, server );
         if (!quarter) first = now;
-        for (waited = 0; waited < PATIENT; waited += 50)
+        for (waited = 0; waited < PATIENT; waited += 500)
         {
             if ((grown = first_grown( &first, &now, quarter * (total / 4) )) < 0) break;
-            Sleep( 50 );
+            Sleep( 500 );
             sample( &now, server );
         }
         print( when[quarter], &now, server );
