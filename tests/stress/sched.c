@@ -19,8 +19,7 @@ static void let_go( struct sched *sched )
 
     if (!held) return;
     sched->held = NULL;
-    ResumeThread( held->thread );
-    task_leave_alone( held );
+    task_let_go( held );
 }
 
 /* ---- what came back ---- */

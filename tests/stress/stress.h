@@ -61,6 +61,7 @@ struct task
     volatile LONG closed;                       /* meddlers is -1 */
     volatile LONG fragile;                      /* it may be where suspending it for long stops those who would have to
                                                    resume it: in Wine's malloc, in the loader */
+    volatile LONG frozen;                       /* suspended, and nobody else may resume it */
     struct task *volatile held;                 /* pinned and suspended by this one, or about to be */
     LONG          goal;                         /* the hub of its next yield */
     LONG          steps, wanted_steps;
@@ -132,6 +133,7 @@ struct task *hub_take( LONG hub );              /* all of it, a chain */
 BOOL task_kill( struct task *task );
 /* It stands still for as long as the caller wants, or is not suspended. The caller meddles with it. */
 BOOL task_hold( struct task *task );
+void task_let_go( struct task *task );          /* and meddle no more */
 struct task *task_of( PUMS_CONTEXT context );
 
 /* ---- worker.c ---- */

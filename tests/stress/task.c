@@ -56,11 +56,7 @@ static void bury( struct task *task )
 {
     struct task *held = task->held;
 
-    if (held)
-    {
-        ResumeThread( held->thread );
-        task_leave_alone( held );
-    }
+    if (held) task_let_go( held );
     if (!task->over) promise_broken( "buried alive", task, 0, 0 );
     if (!task->deleted && task->killable != DOOMED && !DeleteUmsThreadContext( task->context ))
         promise_broken( "a dead context cannot be deleted", task, GetLastError(), 0 );
@@ -109,6 +105,7 @@ static void reset( struct task *task, unsigned int *seed )
     task->queued = task->inside = task->over = task->deleted = 0;
     task->meddlers = task->killable = task->asleep = task->closed = 0;
     task->held = NULL;
+    task->frozen = 0;
     task->fragile = 1;
     task->goal = -1;
     task->steps = 0;
@@ -175,16 +172,28 @@ BOOL task_kill( struct task *task )
     return TRUE;
 }
 
-/* SuspendThread returns before the thread has stopped, asking for its context waits for that. */
+/* SuspendThread returns before the thread has stopped, asking for its context waits for that. Who wakes sleepers may
+   resume too much; not one that is awake, nor if nobody else meddled when it was stopped. */
 BOOL task_hold( struct task *task )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL;
     if (SuspendThread( task->thread ) == (DWORD)-1) return FALSE;       /* it has just ended */
-    if (GetThreadContext( task->thread, &context ) && !task->fragile) return TRUE;
+    if (GetThreadContext( task->thread, &context ) && !task->fragile)
+    {
+        if (task->meddlers == 1 && !task->asleep) InterlockedExchange( &task->frozen, 1 );
+        return TRUE;
+    }
     ResumeThread( task->thread );
     return FALSE;
+}
+
+void task_let_go( struct task *task )
+{
+    InterlockedExchange( &task->frozen, 0 );
+    ResumeThread( task->thread );
+    task_leave_alone( task );
 }
 
 /* ---- delivery ---- */

@@ -117,6 +117,7 @@ static void come_in( struct task *task, const unsigned long long *canary )
 
     if (InterlockedIncrement( &task->inside ) != 1)
         promise_broken( "runs on two threads", task, 0, 0 );
+    if (task->frozen) promise_broken( "runs while it is suspended", task, 0, 0 );
     if (GetCurrentThreadId() != task->tid)
         promise_broken( "wrong thread id", task, GetCurrentThreadId(), task->tid );
     if (TlsGetValue( tls ) != task)
@@ -302,8 +303,7 @@ static void step_suspend( struct task *task, const unsigned long long *canary )
     no_window( task );
     task->held = NULL;
     go_out( task, 't' );
-    ResumeThread( other->thread );
-    task_leave_alone( other );
+    task_let_go( other );
     come_in( task, canary );
 }
 
