@@ -50,7 +50,7 @@ static void wake_sleepers( void )
 {
     LONG i;
 
-    for (i = 0; i < task_count; i++)
+    for (i = 0; i < slot_count; i++)
     {
         if (!tasks[i].asleep || !task_meddle( &tasks[i] )) continue;
         if (tasks[i].asleep) ResumeThread( tasks[i].thread );
@@ -73,7 +73,7 @@ DWORD WINAPI meddler_thread( void *arg )
 
     while (!stopping || living)
     {
-        struct task *task = &tasks[pick( &seed, (unsigned int)task_count )];
+        struct task *task = &tasks[pick( &seed, (unsigned int)slot_count )];
         unsigned int what = pick( &seed, 32 );
 
         wake_sleepers();

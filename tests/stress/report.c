@@ -113,6 +113,6 @@ void report( const char *why )
             made, ended, killed, buried, living, stopping, away, lock_sum, lock_wanted, apc_sum,
             apc_wanted );
     for (i = 0; i < sched_count; i++) print_sched( &scheds[i] );
-    for (i = 0; i < task_count; i++) if (tasks[i].used) print_task( &tasks[i] );
+    for (i = 0; i < slot_count; i++) if (tasks[i].used && tasks[i].pins) print_task( &tasks[i] );
     fflush( stdout );
 }

@@ -19,8 +19,7 @@ static void let_go( struct sched *sched )
 
     if (!held) return;
     sched->held = NULL;
-    ResumeThread( held->thread );
-    task_leave_alone( held );
+    task_let_go( held );
 }
 
 /* ---- what came back ---- */
@@ -106,7 +105,7 @@ static void find_work( struct sched *sched )
 /* Somebody may be suspended from one activation to another. */
 static void meddle( struct sched *sched )
 {
-    struct task *task = &tasks[pick( &sched->seed, (unsigned int)task_count )];
+    struct task *task = &tasks[pick( &sched->seed, (unsigned int)slot_count )];
 
     switch (pick( &sched->seed, 64 ))
     {

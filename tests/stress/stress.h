@@ -9,6 +9,10 @@
  * something to it. Who drops the last pin buries it: so nobody ever uses the handle or context of another life, and a
  * client's own mistakes are no part of what is tried here.
  *
+ * One mistake nobody can avoid who kills workers: one that is taken off a list alive, and killed before the client
+ * looks, is seen terminated then, and again when it comes as dead. A client that has deleted it at once has deleted what
+ * is still on a list. So what was killed is deleted when the round is over, and its slot not used again before.
+ *
  * Nothing here waits for a lock that a worker may hold, except workers for each other.
  */
 #ifndef TESTS_STRESS_H
@@ -17,7 +21,7 @@
 #include <windows.h>
 #include "ums.h"
 
-#define TASKS_MAX  128
+#define TASKS_MAX  512
 #define SCHEDS_MAX 8
 #define KILLED     0xdead
 #define ENDED_WELL 0x600d
@@ -49,7 +53,7 @@ struct task
     volatile LONG pins;
     volatile LONG queued;                       /* somebody has it to execute: in a hub or a scheduler's queue */
     volatile LONG inside;                       /* how many threads are running its body: at most one */
-    volatile LONG over;                         /* delivered as terminated */
+    volatile LONG over;                         /* how often delivered as terminated */
     volatile LONG deleted;                      /* its context is, as early as a client may */
     volatile LONG meddlers;                     /* who suspend or kill it; -1: nobody may any more */
     volatile LONG killable;
@@ -57,6 +61,7 @@ struct task
     volatile LONG closed;                       /* meddlers is -1 */
     volatile LONG fragile;                      /* it may be where suspending it for long stops those who would have to
                                                    resume it: in Wine's malloc, in the loader */
+    volatile LONG frozen;                       /* suspended, and nobody else may resume it */
     struct task *volatile held;                 /* pinned and suspended by this one, or about to be */
     LONG          goal;                         /* the hub of its next yield */
     LONG          steps, wanted_steps;
@@ -96,7 +101,8 @@ enum                                            /* sched.leaving */
 
 extern struct task tasks[TASKS_MAX];
 extern struct sched scheds[SCHEDS_MAX];
-extern LONG task_count, sched_count;
+extern LONG task_count, sched_count;             /* workers at a time, schedulers */
+extern volatile LONG slot_count;                /* slots in use up to now: each kill takes one */
 extern DWORD tls;
 extern volatile LONG stopping;                  /* no new lives */
 extern volatile LONG living;                    /* slots in use */
@@ -114,18 +120,20 @@ static inline unsigned int pick( unsigned int *seed, unsigned int below )
 
 /* ---- task.c: any thread ---- */
 
-extern volatile LONG made, ended, killed, buried, delivered, retries, refused;
+extern volatile LONG made, ended, killed, twice, buried, delivered, retries, refused;
 BOOL task_new( unsigned int *seed );            /* in a free slot; FALSE if there is none */
 BOOL task_pin( struct task *task );             /* FALSE if it is buried */
 void task_unpin( struct task *task );
 BOOL task_meddle( struct task *task );          /* pins; FALSE: it is too late */
 void task_leave_alone( struct task *task );
+void task_delete_killed( void );                /* at the end of a round */
 void task_deliver_all( PUMS_CONTEXT chain );    /* from a list, into hubs */
 void task_to_hub( struct task *task, LONG hub ); /* the caller's pin goes with it */
 struct task *hub_take( LONG hub );              /* all of it, a chain */
 BOOL task_kill( struct task *task );
 /* It stands still for as long as the caller wants, or is not suspended. The caller meddles with it. */
 BOOL task_hold( struct task *task );
+void task_let_go( struct task *task );          /* and meddle no more */
 struct task *task_of( PUMS_CONTEXT context );
 
 /* ---- worker.c ---- */

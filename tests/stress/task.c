@@ -7,7 +7,7 @@
 #include "stress.h"
 
 struct task tasks[TASKS_MAX];
-volatile LONG made, ended, killed, buried, delivered, retries, refused;
+volatile LONG made, ended, killed, twice, buried, delivered, retries, refused;
 
 static void bury( struct task *task );
 
@@ -56,19 +56,28 @@ static void bury( struct task *task )
 {
     struct task *held = task->held;
 
-    if (held)
-    {
-        ResumeThread( held->thread );
-        task_leave_alone( held );
-    }
+    if (held) task_let_go( held );
     if (!task->over) promise_broken( "buried alive", task, 0, 0 );
-    if (!task->deleted && !DeleteUmsThreadContext( task->context ))
+    if (!task->deleted && task->killable != DOOMED && !DeleteUmsThreadContext( task->context ))
         promise_broken( "a dead context cannot be deleted", task, GetLastError(), 0 );
     if (!CloseHandle( task->thread )) promise_broken( "its handle is bad", task, GetLastError(), 0 );
     InterlockedIncrement( &buried );
     InterlockedDecrement( &living );
     task->thread = NULL;
-    InterlockedExchange( &task->used, 0 );
+    if (task->killable != DOOMED) InterlockedExchange( &task->used, 0 );
+}
+
+void task_delete_killed( void )
+{
+    LONG i;
+
+    for (i = 0; i < slot_count; i++)
+    {
+        if (!tasks[i].used) continue;
+        if (!DeleteUmsThreadContext( tasks[i].context ))
+            promise_broken( "a killed one cannot be deleted", &tasks[i], GetLastError(), 0 );
+        tasks[i].used = 0;
+    }
 }
 
 static HANDLE create_thread( struct task *task, PUMS_COMPLETION_LIST list, DWORD flags )
@@ -96,6 +105,7 @@ static void reset( struct task *task, unsigned int *seed )
     task->queued = task->inside = task->over = task->deleted = 0;
     task->meddlers = task->killable = task->asleep = task->closed = 0;
     task->held = NULL;
+    task->frozen = 0;
     task->fragile = 1;
     task->goal = -1;
     task->steps = 0;
@@ -135,11 +145,11 @@ static BOOL give_life( struct task *task, unsigned int *seed )
 
 BOOL task_new( unsigned int *seed )
 {
-    LONG first = (LONG)pick( seed, (unsigned int)task_count ), i;
+    LONG count = slot_count, first = (LONG)pick( seed, (unsigned int)count ), i;
 
-    for (i = 0; i < task_count; i++)
+    for (i = 0; i < count && living < task_count; i++)
     {
-        struct task *task = &tasks[(first + i) % task_count];
+        struct task *task = &tasks[(first + i) % count];
 
         if (task->used || InterlockedCompareExchange( &task->used, 1, 0 )) continue;
         if (!stopping && give_life( task, seed )) return TRUE;
@@ -153,23 +163,37 @@ BOOL task_new( unsigned int *seed )
    without giving the permission back. */
 BOOL task_kill( struct task *task )
 {
+    if (slot_count > TASKS_MAX - 16) return FALSE;
     if (InterlockedCompareExchange( &task->killable, DOOMED, KILLABLE ) != KILLABLE) return FALSE;
+    InterlockedIncrement( &slot_count );
     if (!TerminateThread( task->thread, KILLED ))
         promise_broken( "cannot be killed", task, GetLastError(), 0 );
     InterlockedIncrement( &killed );
     return TRUE;
 }
 
-/* SuspendThread returns before the thread has stopped, asking for its context waits for that. */
+/* SuspendThread returns before the thread has stopped, asking for its context waits for that. Who wakes sleepers may
+   resume too much; not one that is awake, nor if nobody else meddled when it was stopped. */
 BOOL task_hold( struct task *task )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL;
     if (SuspendThread( task->thread ) == (DWORD)-1) return FALSE;       /* it has just ended */
-    if (GetThreadContext( task->thread, &context ) && !task->fragile) return TRUE;
+    if (GetThreadContext( task->thread, &context ) && !task->fragile)
+    {
+        if (task->meddlers == 1 && !task->asleep) InterlockedExchange( &task->frozen, 1 );
+        return TRUE;
+    }
     ResumeThread( task->thread );
     return FALSE;
+}
+
+void task_let_go( struct task *task )
+{
+    InterlockedExchange( &task->frozen, 0 );
+    ResumeThread( task->thread );
+    task_leave_alone( task );
 }
 
 /* ---- delivery ---- */
@@ -210,7 +234,18 @@ struct task *hub_take( LONG hub )
    be deleted the moment that it is seen. */
 static void deliver_dead( struct task *task )
 {
-    if (InterlockedExchange( &task->over, 1 )) promise_broken( "came to its end twice", task, 0, 0 );
+    LONG times = InterlockedIncrement( &task->over );
+
+    if (times == 2 && task->killable == DOOMED)
+    {
+        InterlockedIncrement( &twice );
+        return;
+    }
+    if (times != 1)
+    {
+        promise_broken( "came to its end again", task, (ULONG_PTR)times, 0 );
+        return;
+    }
     InterlockedIncrement( &ended );
     if (task->closed)
     {

@@ -117,6 +117,7 @@ static void come_in( struct task *task, const unsigned long long *canary )
 
     if (InterlockedIncrement( &task->inside ) != 1)
         promise_broken( "runs on two threads", task, 0, 0 );
+    if (task->frozen) promise_broken( "runs while it is suspended", task, 0, 0 );
     if (GetCurrentThreadId() != task->tid)
         promise_broken( "wrong thread id", task, GetCurrentThreadId(), task->tid );
     if (TlsGetValue( tls ) != task)
@@ -198,7 +199,7 @@ static void step_compute( struct task *task, const unsigned long long *canary )
 
 static void step_wait( struct task *task, const unsigned long long *canary )
 {
-    HANDLE events[2] = { task->event, tasks[pick( &task->seed, (unsigned int)task_count )].event };
+    HANDLE events[2] = { task->event, tasks[pick( &task->seed, (unsigned int)slot_count )].event };
     unsigned int how = pick( &task->seed, 4 ), ms = pick( &task->seed, 4 );
 
     go_out( task, 'w' );
@@ -265,7 +266,7 @@ static void step_calls( struct task *task, const unsigned long long *canary )
 
     go_out( task, 'n' );
     SwitchToThread();
-    SetEvent( tasks[pick( &task->seed, (unsigned int)task_count )].event );
+    SetEvent( tasks[pick( &task->seed, (unsigned int)slot_count )].event );
     QueryPerformanceCounter( &now );
     FlushProcessWriteBuffers();
     come_in( task, canary );
@@ -285,7 +286,7 @@ static void step_sleep_suspended( struct task *task, const unsigned long long *c
    one it may be killed: who buries it lets that one go. */
 static void step_suspend( struct task *task, const unsigned long long *canary )
 {
-    struct task *other = &tasks[pick( &task->seed, (unsigned int)task_count )];
+    struct task *other = &tasks[pick( &task->seed, (unsigned int)slot_count )];
 
     if (!allowed( 's' ) || other->index <= task->index || !task_meddle( other )) return;
     go_out( task, 's' );
@@ -302,14 +303,13 @@ static void step_suspend( struct task *task, const unsigned long long *canary )
     no_window( task );
     task->held = NULL;
     go_out( task, 't' );
-    ResumeThread( other->thread );
-    task_leave_alone( other );
+    task_let_go( other );
     come_in( task, canary );
 }
 
 static void step_kill( struct task *task, const unsigned long long *canary )
 {
-    struct task *other = &tasks[pick( &task->seed, (unsigned int)task_count )];
+    struct task *other = &tasks[pick( &task->seed, (unsigned int)slot_count )];
 
     if (!allowed( 'k' ) || pick( &task->seed, 3 ) || other == task || !task_meddle( other )) return;
     go_out( task, 'k' );

@@ -1,0 +1,27 @@
+# The host-free core against a model: bytes are calls. Built with the host's gcc and a driver of our own, which runs a
+# corpus and inputs out of a seed: so ./check needs no clang. libFuzzer, with which the corpus was found, is for people:
+# cmake --build build --target fuzz_core_libfuzzer, then fuzz_core.libfuzzer DIRECTORY. See docs/long_runs.md.
+
+set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
+set(fuzz_exe ${CMAKE_CURRENT_BINARY_DIR}/fuzz_core)
+set(fuzz_sources ${fuzz}/core.c ${fuzz}/model.c ${fake} ${core_sources})
+set(fuzz_flags -std=gnu11 -g -O1 -Wall -Wextra -Werror -fno-sanitize-recover=all -I${CMAKE_SOURCE_DIR}/include)
+
+add_custom_command(OUTPUT ${fuzz_exe}
+    COMMAND ${UMS_HOST_CC} ${fuzz_flags} -fsanitize=address,undefined ${fuzz_sources} ${fuzz}/driver.c -lpthread -o ${fuzz_exe}
+    DEPENDS ${fuzz_sources} ${fuzz}/driver.c ${fuzz}/fuzz.h ke_fake.h ke_fake_switch.h ${core}/ums_core.h ${core}/state.h
+        ${core}/ke.h ${CMAKE_SOURCE_DIR}/include/private/nttypes.h
+    VERBATIM)
+add_custom_target(fuzz_core_build ALL DEPENDS ${fuzz_exe})
+add_custom_target(fuzz_core_libfuzzer
+    COMMAND clang ${fuzz_flags} -fsanitize=fuzzer,address,undefined -D__SANITIZE_ADDRESS__=1 ${fuzz_sources} -lpthread
+        -o ${fuzz_exe}.libfuzzer
+    VERBATIM)
+
+foreach(engine handoff carry)
+    add_test(NAME fuzz.core.${engine} COMMAND ${fuzz_exe} --corpus=${fuzz}/corpus.${engine} --runs=300)
+    add_test(NAME long.fuzz.core.${engine} COMMAND ${fuzz_exe} --seconds=3600 --seed=2)
+    set_tests_properties(fuzz.core.${engine} long.fuzz.core.${engine} PROPERTIES
+        ENVIRONMENT UMS_ENGINE=${engine} LABELS fuzz TIMEOUT 300)
+    set_tests_properties(long.fuzz.core.${engine} PROPERTIES LABELS "fuzz;long" TIMEOUT 4000)
+endforeach()
