@@ -4,7 +4,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows: 2.2, B23. Debug registers are part of a thread's CONTEXT [doc]: they are the worker's wherever
+ * Rows: 2.2, B23. Debug registers are part of a thread's CONTEXT [doc]: they are the worker's
  * it runs, and nobody's who runs in its place.
  */
 #include "scenario_kit.h"

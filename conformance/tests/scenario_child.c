@@ -8,11 +8,16 @@
 
 #define VARIABLE "UMS_SCENARIO_CHILD"
 
+BOOL child_value( char *value, DWORD size )
+{
+    return GetEnvironmentVariableA( VARIABLE, value, size ) != 0;
+}
+
 BOOL child_is_here( void )
 {
     char value[8];
 
-    return GetEnvironmentVariableA( VARIABLE, value, sizeof(value) ) != 0;
+    return child_value( value, sizeof(value) );
 }
 
 /* Under the launcher the new process needs it as well. */
@@ -31,16 +36,17 @@ static void make_command( char *command, size_t size )
     else snprintf( command, size, "%s", GetCommandLineA() );
 }
 
-/* Only the second process sees the variable. */
-static BOOL start( char *command, PROCESS_INFORMATION *process )
+BOOL child_start( const char *value, PROCESS_INFORMATION *process )
 {
+    static char command[4096];
     STARTUPINFOA startup;
     BOOL started = FALSE;
     int tries;
 
+    make_command( command, sizeof(command) );
     memset( &startup, 0, sizeof(startup) );
     startup.cb = sizeof(startup);
-    SetEnvironmentVariableA( VARIABLE, "1" );
+    SetEnvironmentVariableA( VARIABLE, value );
     /* one start in 10,000 fails so on Wine 8.0, with no UMS anywhere: an address is taken */
     for (tries = 0; tries < 3 && !started; tries++)
     {
@@ -49,22 +55,24 @@ static BOOL start( char *command, PROCESS_INFORMATION *process )
         if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
     }
     SetEnvironmentVariableA( VARIABLE, NULL );
-    return started;
+    return ok( started, "no process, error %lu\n", GetLastError() );
+}
+
+BOOL child_end( const PROCESS_INFORMATION *process, DWORD *code )
+{
+    DWORD ret = WaitForSingleObject( process->hProcess, 2 * KIT_LIMIT );
+
+    ok( !ret, "the process did not end in %u ms\n", 2 * KIT_LIMIT );
+    if (ret) TerminateProcess( process->hProcess, 1 );
+    else GetExitCodeProcess( process->hProcess, code );
+    CloseHandle( process->hThread );
+    CloseHandle( process->hProcess );
+    return !ret;
 }
 
 BOOL child_run( DWORD *code )
 {
-    static char command[4096];
     PROCESS_INFORMATION process;
-    DWORD ret;
 
-    make_command( command, sizeof(command) );
-    if (!ok( start( command, &process ), "no process, error %lu\n", GetLastError() )) return FALSE;
-    ret = WaitForSingleObject( process.hProcess, 2 * KIT_LIMIT );
-    ok( !ret, "the process did not end in %u ms\n", 2 * KIT_LIMIT );
-    if (ret) TerminateProcess( process.hProcess, 1 );
-    else GetExitCodeProcess( process.hProcess, code );
-    CloseHandle( process.hThread );
-    CloseHandle( process.hProcess );
-    return !ret;
+    return child_start( "1", &process ) && child_end( &process, code );
 }

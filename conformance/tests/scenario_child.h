@@ -13,8 +13,15 @@
    the test itself. */
 BOOL child_is_here( void );
 
-/* Run the second process and wait (bounded) for its end; *code is what it ended with. FALSE after
-   a failed ok. */
+/* The same, with what child_start was given. */
+BOOL child_value( char *value, DWORD size );
+
+/* Only the second process sees the value. FALSE after a failed ok. */
+BOOL child_start( const char *value, PROCESS_INFORMATION *process );
+/* Wait (bounded) for its end; *code is what it ended with. FALSE after a failed ok: it is killed. */
+BOOL child_end( const PROCESS_INFORMATION *process, DWORD *code );
+
+/* Both, for a test that needs no value. */
 BOOL child_run( DWORD *code );
 
 #endif /* SCENARIO_CHILD_H */

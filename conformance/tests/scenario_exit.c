@@ -5,15 +5,14 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * No row of the specification names it, every program does it. The test starts its own command line
- * once more with an environment variable that tells the new process to build the scene and to end
- * in it. What counts is exit code and time, and what a DLL is told: ExitProcess calls every DllMain
- * once, on the thread that asked for it, and no other thread says good-bye; TerminateProcess calls
- * none [doc]. The new process notes that in a section which both see. A crash in there is reported
- * by the harness, which that process talks to like the test itself.
+ * once more (scenario_child.h, with the name of a section); the new process builds the scene and
+ * ends in it. What counts is exit code and time, and what a DLL is told: ExitProcess calls every
+ * DllMain once, on the thread that asked for it, and no other thread says good-bye; TerminateProcess
+ * calls none [doc]. The new process notes that in the section. A crash in there is reported by the
+ * harness, which that process talks to like the test itself.
  */
-#include "scenario_kit.h"
+#include "scenario_child.h"
 
-#define VARIABLE "UMS_SCENARIO_EXIT"            /* the section's name */
 #define EXIT_BASE 0x5a00
 
 enum ending
@@ -244,44 +243,6 @@ static void end_threads( void )
 
 /* ---- the other process ---- */
 
-/* Under the launcher the new process needs it as well. */
-static void make_command( char *command, size_t size )
-{
-    char exe[MAX_PATH], launcher[MAX_PATH] = "";
-    char *slash;
-
-    GetModuleFileNameA( NULL, exe, sizeof(exe) );
-    if ((slash = strrchr( exe, '\\' )) && strstr( slash, "_bound" ))
-    {
-        snprintf( launcher, sizeof(launcher), "%.*s\\umsrun.exe", (int)(slash - exe), exe );
-        if (GetFileAttributesA( launcher ) == INVALID_FILE_ATTRIBUTES) launcher[0] = 0;
-    }
-    if (launcher[0]) snprintf( command, size, "\"%s\" %s", launcher, GetCommandLineA() );
-    else snprintf( command, size, "%s", GetCommandLineA() );
-}
-
-static BOOL start_process( const char *section, PROCESS_INFORMATION *process )
-{
-    static char command[4096];
-    STARTUPINFOA startup;
-    BOOL started;
-    int tries;
-
-    make_command( command, sizeof(command) );
-    memset( &startup, 0, sizeof(startup) );
-    startup.cb = sizeof(startup);
-    SetEnvironmentVariableA( VARIABLE, section );
-    /* one start in 10,000 fails so on Wine 8.0, with no UMS anywhere: an address is taken */
-    for (tries = 0, started = FALSE; tries < 3 && !started; tries++)
-    {
-        started = CreateProcessA( NULL, command, NULL, NULL, TRUE, 0, NULL, NULL, &startup,
-                                  process );
-        if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
-    }
-    SetEnvironmentVariableA( VARIABLE, NULL );
-    return ok( started, "no process, error %lu\n", GetLastError() );
-}
-
 static struct stage *open_stage( const char *section )
 {
     HANDLE mapping = CreateFileMappingA( INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0,
@@ -309,10 +270,11 @@ static void run_ending( enum ending how )
 {
     char section[64];
     PROCESS_INFORMATION process;
-    DWORD code = 0, ret;
+    DWORD code = 0;
+    BOOL ended;
 
     ending = how;
-    if (GetEnvironmentVariableA( VARIABLE, section, sizeof(section) ))
+    if (child_value( section, sizeof(section) ))
     {
         if (!(stage = open_stage( section )) || !kit_load_probe( on_call ) || !kit_open()) return;
         if (how == END_LAST_THREAD) end_threads();
@@ -322,17 +284,12 @@ static void run_ending( enum ending how )
     if (!need( EnterUmsSchedulingMode )) return;
     snprintf( section, sizeof(section), "umstest-exit-%lu", GetCurrentProcessId() );
     if (!ok( (stage = open_stage( section )) != NULL, "no section\n" )) return;
-    if (!start_process( section, &process )) return;
+    if (!child_start( section, &process )) return;
     if (how == END_KILLED && ok( kit_wait_value( &stage->ready, 1 ), "the scene does not stand\n" ))
         TerminateProcess( process.hProcess, EXIT_BASE + how );
-    ret = WaitForSingleObject( process.hProcess, 2 * KIT_LIMIT );
-    ok( !ret, "the process did not end in %u ms\n", 2 * KIT_LIMIT );
-    if (ret) TerminateProcess( process.hProcess, 1 );
-    else GetExitCodeProcess( process.hProcess, &code );
+    ended = child_end( &process, &code );
     ok( code == (DWORD)(EXIT_BASE + how), "exit code %#lx, expected %#x\n", code, EXIT_BASE + how );
-    if (!ret) check_calls();
-    CloseHandle( process.hThread );
-    CloseHandle( process.hProcess );
+    if (ended) check_calls();
 }
 
 START_TEST( scenario_exit_process_worker )

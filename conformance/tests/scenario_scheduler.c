@@ -4,8 +4,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows: 5 "suspended", "terminated"; B7, B18; open point 4 (what becomes of the workers of a scheduler
- * thread that ends): [guess] they are as good as ever, whoever executes them next.
+ * Rows: 5 "suspended", "terminated"; B7, B18; open point 4 (what becomes of the workers of a
+ * scheduler thread that ends): [guess] they are as good as ever, whoever executes them next.
  */
 #include "scenario_kit.h"
 

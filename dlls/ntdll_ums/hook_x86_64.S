@@ -106,8 +106,8 @@ ums_unix_hook:
         .seh_endproc
 
 /*
- * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and let C decide. rcx: argument 5; eax: number.
- * They differ in the alignment of the stack they come with.
+ * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and let C decide. rcx: argument 5;
+ * eax: number. They differ in the alignment of the stack they come with.
  *
  *      rsp+0x00  home space of ums_hook_call
  *          0x20  struct ums_call

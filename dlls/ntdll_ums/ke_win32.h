@@ -10,6 +10,7 @@
 #include <windows.h>
 #include <stdint.h>
 #include "umsnt.h"
+#include "private/nttypes.h"
 
 struct ums_context;
 struct ums_scheduler;

@@ -375,8 +375,8 @@ void ums_worker_pin( struct ums_context *w )
     while (!atomic_compare_exchange_weak( &w->word, &word, word | WORD_HOME ));
 }
 
-/* Its scheduler is about to be killed: it is taken as blocked at once. If it is in a call it comes to its list when that is
-   over; one that ran has been stopped. */
+/* Its scheduler is about to be killed: it is taken as blocked at once. If it is in a call it comes
+   to its list when that is over; one that ran has been stopped. */
 void ums_worker_taken( struct ums_context *w )
 {
     struct ums_scheduler *owner = w->owner;
