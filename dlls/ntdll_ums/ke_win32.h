@@ -45,6 +45,7 @@ _Static_assert( sizeof(struct ke_user_part) == 0xf0, "switch_x86_64.S" );
 /* ke_carry.c */
 void ke_carry_start( void );                    /* once, where workers are carried */
 void ke_look_at_stack( struct ums_context *w );
+int ke_is_user_code( uint64_t rip );            /* Windows memory, and not ours */
 /* The registers that context's flags ask for, of a worker that may be anywhere; context already
    holds those of its home thread. */
 void ke_worker_context( struct ums_context *w, CONTEXT *context );

@@ -205,6 +205,7 @@ struct ums_context
     struct ke_stack grown;                      /* base and limit of its thread's stack, when that
                                                    was seen to have grown too late: the worker had
                                                    become a fiber. Offset known to assembly */
+    _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
 };
 
 /* ---- pool.c ---- */
@@ -364,6 +365,7 @@ void ums_worker_start( struct ums_context *w );
 void ums_worker_end( struct ums_context *w );
 void ums_worker_killed( struct ums_context *w ); /* by whoever killed the thread */
 void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */
+int  ums_worker_faulted( struct ums_context *w, uint64_t word );
 /* By whoever is about to resume it; word: without the suspension. */
 int  ums_worker_continued( struct ums_context *w, uint64_t word );
 void ums_worker_queue_stopped( struct ums_context *w, uint64_t word );
