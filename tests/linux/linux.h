@@ -9,7 +9,6 @@
 
 #include <stdint.h>
 
-#define LINUX_READ       0
 #define LINUX_WRITE      1
 #define LINUX_OPEN       2
 #define LINUX_CLOSE      3
@@ -22,6 +21,7 @@
 
 /* <linux/userfaultfd.h> */
 #define UFFD_API         0xaa
+#define UFFD_USER_MODE_ONLY 1           /* anybody may */
 #define UFFD_MISSING     1
 #define UFFDIO_API       0xc018aa3f
 #define UFFDIO_REGISTER  0xc020aa00

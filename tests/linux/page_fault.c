@@ -88,7 +88,7 @@ static int begin( void )
     struct uffd_api api = { UFFD_API, 0, 0 };
     struct uffd_register range = { 0, SIZE, UFFD_MISSING, 0 };
 
-    fd = linux_call( LINUX_USERFAULTFD, LINUX_O_NONBLOCK, 0, 0 );
+    fd = linux_call( LINUX_USERFAULTFD, UFFD_USER_MODE_ONLY, 0, 0 );
     if (fd < 0 || linux_call( LINUX_IOCTL, fd, UFFDIO_API, (uint64_t)&api ) < 0) return 0;
     memory = VirtualAlloc( NULL, SIZE, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
     range.start = (uint64_t)memory;
