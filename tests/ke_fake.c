@@ -153,6 +153,22 @@ uint32_t ke_thread_id( void )
     return (uint32_t)syscall( SYS_gettid );
 }
 
+uint32_t ke_host_thread( void )
+{
+    return 0;
+}
+
+int ke_in_fault( uint32_t host_thread, struct ke_place *place )
+{
+    (void)host_thread; (void)place;
+    return 0;
+}
+
+void ke_report_fault( struct ums_context *w, uint64_t word, const struct ke_place *place )
+{
+    (void)w; (void)word; (void)place;
+}
+
 void ke_resume_thread( const struct ums_context *w, uint32_t tid )
 {
     (void)w;

@@ -67,6 +67,21 @@ void ke_set_current( struct ums_context *context );
 void *ke_teb( void );
 uint32_t ke_thread_id( void );
 
+/* The calling thread's name for ke_in_fault; 0 where that does not work, or is not wanted. */
+uint32_t ke_host_thread( void );
+
+struct ke_place
+{
+    uint64_t sp, pc;
+};
+
+/* Does a thread sleep, outside the kernel's calls, for a page? And where. 0 if it has ended. */
+int ke_in_fault( uint32_t host_thread, struct ke_place *place );
+/* The worker, whose word is given, runs at home and was found sleeping there for some time: it will
+   be taken off its scheduler, if it still does (ums_worker_faulted), and queued when the fault is
+   over. Enters the kernel. */
+void ke_report_fault( struct ums_context *w, uint64_t word, const struct ke_place *place );
+
 /* Resume the worker's thread, which was suspended from outside. Enters the kernel. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid );
 

@@ -171,15 +171,20 @@ static int is_windows_code( ULONG_PTR rip )
     return VirtualQuery( (const void *)rip, &info, sizeof(info) ) && info.State == MEM_COMMIT;
 }
 
+int ke_is_user_code( uint64_t rip )
+{
+    return !ke_is_our_code( rip ) && is_windows_code( rip );
+}
+
 /* The thread of s stands still: is it in the middle of user code of w? Our own code must not be
    interrupted: it may have half of the worker's state in place, or the TEB of the scheduler. The
    worker may be on a stack of its own making, but not on the scheduler's. */
 static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, const CONTEXT *context )
 {
     if (!ums_worker_is_carried( w ) || w->owner != s || s->current != w) return 0;
-    if (atomic_load( &w->local ) || ke_is_our_code( context->Rip )) return 0;
+    if (atomic_load( &w->local ) || !ke_is_user_code( context->Rip )) return 0;
     return context->Rsp - (ULONG_PTR)s->stack.bottom >=
-           (ULONG_PTR)s->stack.base - (ULONG_PTR)s->stack.bottom && is_windows_code( context->Rip );
+           (ULONG_PTR)s->stack.base - (ULONG_PTR)s->stack.bottom;
 }
 
 static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )

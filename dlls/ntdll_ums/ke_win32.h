@@ -48,7 +48,10 @@ void ke_carry_start( void );                    /* once, where workers are carri
 void ke_look_at_stack( struct ums_context *w );
 uint32_t ke_scheduler_tid( struct ums_scheduler *s );         /* 0: it is no thread's */
 int ke_is_our_code( ULONG_PTR rip );
+int ke_is_user_code( uint64_t rip );            /* Windows memory, and not ours */
 int ke_is_asleep( const CONTEXT *context );     /* a thread that was stopped there is in ke_wait */
+
+void ke_fault_start( void );                    /* ke_fault.c; once */
 
 /* ke_context.c; thread: a handle of the worker's. The registers that context's flags ask for, of a
    worker that cannot be executed now; context already holds those of its home thread. suspended:

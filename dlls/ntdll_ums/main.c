@@ -105,7 +105,8 @@ static const char *start_engine( const struct hook *hook, const char **why )
         ums_info( "engine handoff, because %s", *why );
     }
     if (!hook->install( why )) return NULL;
-    if (!ums_hook_unix_install( &unseen )) ums_info( "Unix calls are not seen, because %s", unseen );
+    if (!ums_hook_unix_install( &unseen ))
+        ums_info( "Unix calls are not seen, because %s", unseen );
     return "handoff";
 }
 

@@ -18,6 +18,11 @@
    itself. */
 #define IDLE_TICKS 16
 
+/* 100 ns. How often a waiting scheduler looks whether a worker that makes no calls sleeps for a
+   page: less and less often. */
+#define FAULT_LOOK     100000
+#define FAULT_LOOK_MAX 1600000
+
 /* Cache lines of a saved user part, and the frame above it. */
 #define USER_PART_LINES 5
 
@@ -61,6 +66,9 @@ struct watch
     uint64_t call;                              /* the state word of the call found, 0: none */
     int64_t  since;                             /* when it was found */
     int      idle;                              /* looks in a row that found none */
+    uint64_t faulted;                           /* the state word, if it slept for a page; or 0 */
+    struct ke_place place;                      /* where */
+    int64_t  interval, next;                    /* when to look for that */
 };
 
 /* One look at the worker's word every grace period: a later look that finds the same call takes
@@ -98,23 +106,56 @@ static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
     return 0;
 }
 
+/* Does the worker, which runs at home, sleep for a page? Who finds it there twice has it reported.
+   Whatever is read too late: the word tells. A look is dear, and many wake-ups come early. */
+static void look_for_fault( struct ums_context *w, struct watch *watch )
+{
+    uint64_t word = atomic_load( &w->word ), before = watch->faulted;
+    int64_t now = ke_clock();
+    struct ke_place place;
+    int first = !watch->next;
+
+    if (now < watch->next) return;
+    watch->next = now + watch->interval;
+    watch->faulted = 0;
+    if (first) return;
+    if (watch->interval < FAULT_LOOK_MAX) watch->interval *= 2;
+    if (word_state( word ) != WORKER_RUNNING ||
+        !ke_in_fault( atomic_load( &w->host_thread ), &place )) return;
+    if (word == before && place.pc == watch->place.pc && place.sp == watch->place.sp)
+        ke_report_fault( w, word, &place );
+    watch->faulted  = word;
+    watch->place    = place;
+    watch->interval = FAULT_LOOK;
+    watch->next     = now + FAULT_LOOK;
+}
+
+/* How long the scheduler may sleep; NULL: until it is woken. */
+static const int64_t *time_to_look( struct ums_scheduler *s, const struct watch *watch )
+{
+    if (atomic_load( &s->watching )) return &ums_grace;
+    return atomic_load( &s->current->host_thread ) ? &watch->interval : NULL;
+}
+
 /* The worker runs at home: wait for its upcall, and take it. */
 void ums_scheduler_wait( struct ums_scheduler *s )
 {
-    struct watch watch = { 0 };
+    struct watch watch = { .interval = FAULT_LOOK };
 
-    atomic_store( &s->waiting, 1 );
     while (!atomic_load( &s->posted ))
     {
         if (atomic_load( &s->watching ) && scheduler_look( s, &watch ))
         {
-            atomic_store( &s->waiting, 0 );
             atomic_store( &s->posted, 1 );      /* nothing is waited for any more */
             ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
         }
-        ums_park( &s->park, atomic_load( &s->watching ) ? &ums_grace : NULL );
+        /* for who has stopped the thread, so the order is the program's */
+        atomic_store_explicit( &s->waiting, 1, memory_order_relaxed );
+        ums_park( &s->park, time_to_look( s, &watch ) );
+        atomic_store_explicit( &s->waiting, 0, memory_order_relaxed );
+        if (!atomic_load( &s->posted ) && atomic_load( &s->current->host_thread ))
+            look_for_fault( s->current, &watch );
     }
-    atomic_store( &s->waiting, 0 );
     ke_scheduler_upcall( s, s->upcall.reason, s->upcall.payload, s->upcall.param );
 }
 

@@ -214,6 +214,7 @@ struct ums_context
                                                    was seen to have grown too late: the worker had
                                                    become a fiber. Offset known to assembly */
     _Atomic uint32_t breakpoints;               /* its thread's debug registers are in use */
+    _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
 };
 
 /* ---- pool.c ---- */
@@ -379,6 +380,7 @@ void ums_worker_killed_finish( struct ums_context *w );
 void ums_worker_pin( struct ums_context *w ); /* by whoever keeps it from being executed */
 void ums_worker_taken( struct ums_context *w ); /* from a scheduler that is being killed */
 void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */
+int  ums_worker_faulted( struct ums_context *w, uint64_t word );
 /* By whoever is about to resume it; word: without the suspension. */
 int  ums_worker_continued( struct ums_context *w, uint64_t word );
 void ums_worker_queue_stopped( struct ums_context *w, uint64_t word );

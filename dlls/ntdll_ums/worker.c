@@ -280,6 +280,7 @@ void ums_worker_unbind( struct ums_context *w )
 void ums_worker_start( struct ums_context *w )
 {
     w->teb = ke_teb();                          /* not known before the thread ran */
+    atomic_store( &w->host_thread, ke_host_thread() );
     ke_set_current( w );
     ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_STARTING );
 }
@@ -410,6 +411,21 @@ void ums_worker_stopped( struct ums_context *w )
             return;
         }
     }
+}
+
+/* Its thread is suspended, sleeps in a page fault, and stops before its next instruction: as if it
+   had stopped. word: as it was when it was found there. 0: it has done something since, or somebody
+   else is suspending it: whoever executes a stopped worker resumes its thread once. */
+int ums_worker_faulted( struct ums_context *w, uint64_t word )
+{
+    struct ums_scheduler *owner = w->owner;     /* of this word: the number in it is of one
+                                                   execute */
+
+    if (word & (WORD_SUSPENDED | WORD_SUSPENDING)) return 0;
+    if (!atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED |
+                                         WORD_STOPPED )) return 0;
+    scheduler_post( owner, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
+    return 1;
 }
 
 /* If it was taken off its scheduler for a suspension, and that is over: to its list [seen]. Whoever

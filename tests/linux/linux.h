@@ -12,10 +12,36 @@
 #define LINUX_WRITE      1
 #define LINUX_OPEN       2
 #define LINUX_CLOSE      3
+#define LINUX_IOCTL      16
+#define LINUX_USERFAULTFD 323
 
 #define LINUX_O_WRONLY   1
 #define LINUX_O_RDWR     2
 #define LINUX_O_NONBLOCK 04000
+
+/* <linux/userfaultfd.h> */
+#define UFFD_API         0xaa
+#define UFFD_USER_MODE_ONLY 1           /* anybody may */
+#define UFFD_MISSING     1
+#define UFFDIO_API       0xc018aa3f
+#define UFFDIO_REGISTER  0xc020aa00
+#define UFFDIO_ZEROPAGE  0xc020aa04
+
+struct uffd_api
+{
+    uint64_t api, features, ioctls;
+};
+
+struct uffd_register
+{
+    uint64_t start, length, mode, ioctls;
+};
+
+struct uffd_zeropage
+{
+    uint64_t start, length, mode;
+    int64_t result;
+};
 
 /* What it returns: negative is an error. */
 static inline int64_t linux_call( uint64_t nr, uint64_t a, uint64_t b, uint64_t c )

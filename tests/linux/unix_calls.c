@@ -7,12 +7,11 @@
  *
  * HOSTALIASES names a FIFO, which the C library opens before it asks for a name without dots, and
  * waits there for somebody to write into it. That is the other worker. It cannot begin too early,
- * because opening a FIFO to write, without waiting, fails while nobody reads. If the first worker's
- * scheduler is not told that it blocks, the other one never runs, and the main thread ends it. No
- * server is asked: the alias has a part that is too long for one.
+ * because opening a FIFO to write, without waiting, fails while nobody reads. No server is asked:
+ * the alias has a part that is too long for one.
  *
- * early, late: ws2_32 is loaded before the shim, or after. In every second round the worker has left
- * another call before, by longjmp out of an APC.
+ * early, late: ws2_32 is loaded before the shim, or after. In every second round the worker has
+ * left another call before, by longjmp out of an APC.
  */
 #include <winsock2.h>
 #include <ws2tcpip.h>
@@ -21,21 +20,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../inject/test.h"
 #include "linux.h"
-#include "shim.h"
+#include "two_workers.h"
 
-#define LIMIT 20000                     /* ms, of a round */
-#define ALIAS "umsname an-alias-with-a-part-of-more-than-sixty-three-characters-is-not-asked-for.x\n"
+#define ALIAS \
+    "umsname an-alias-with-a-part-of-more-than-sixty-three-characters-is-not-asked-for.x\n"
 
 static const char *fifo;
 static int (WINAPI *resolve)( const char *, const char *, const struct addrinfo *,
                               struct addrinfo ** );
-static PUMS_COMPLETION_LIST list;
-static PUMS_CONTEXT ready[2], contexts[2];
-static HANDLE threads[2];
-static int current;
-static volatile LONG inside, seen_inside, result, blocked, ended, written;
+static volatile LONG result;
 static void *out_of_apc[5];
 
 static void NTAPI apc( ULONG_PTR arg )
@@ -80,101 +74,12 @@ static DWORD WINAPI writer( void *arg )
     (void)arg;
     while (!write_alias( LINUX_O_WRONLY | LINUX_O_NONBLOCK )) pUmsThreadYield( NULL );
     seen_inside = inside;
-    written = 1;
     return 0;
 }
 
-/* ---- a scheduler: first come, first served ---- */
-
-static void collect( DWORD timeout )
+static void give_up( void )
 {
-    PUMS_CONTEXT context, next;
-
-    if (!pDequeueUmsCompletionListItems( list, timeout, &context )) return;
-    for (; context; context = next)
-    {
-        BOOLEAN is_ended = 0;
-        int i = context == contexts[1];
-
-        next = pGetNextUmsListItem( context );
-        pQueryUmsThreadInformation( context, UmsThreadIsTerminated, &is_ended, 1, NULL );
-        if (is_ended) ended++;
-        else ready[i] = context;
-    }
-}
-
-static void NTAPI scheduler( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, void *param )
-{
-    (void)param;
-    if (reason == UmsSchedulerThreadBlocked && current == 0 && inside == 1) blocked++;
-    if (reason == UmsSchedulerThreadYield) ready[current] = (PUMS_CONTEXT)payload;
-    while (ended < 2)
-    {
-        collect( ready[0] || ready[1] ? 0 : INFINITE );
-        current = !current;
-        if (ready[current])
-        {
-            PUMS_CONTEXT context = ready[current];
-
-            ready[current] = NULL;
-            pExecuteUmsThread( context );
-            ready[current] = context;
-        }
-    }
-}
-
-static void create_worker( int i, LPTHREAD_START_ROUTINE start, void *arg )
-{
-    DECLSPEC_ALIGN(16) char buffer[256];
-    LPPROC_THREAD_ATTRIBUTE_LIST attributes = (LPPROC_THREAD_ATTRIBUTE_LIST)buffer;
-    UMS_CREATE_THREAD_ATTRIBUTES ums = { UMS_VERSION, NULL, list };
-    SIZE_T size = sizeof(buffer);
-
-    pCreateUmsThreadContext( &ums.UmsContext );
-    contexts[i] = ums.UmsContext;
-    pInitializeProcThreadAttributeList( attributes, 1, 0, &size );
-    pUpdateProcThreadAttribute( attributes, 0, PROC_THREAD_ATTRIBUTE_UMS_THREAD, &ums, sizeof(ums),
-                                NULL, NULL );
-    threads[i] = pCreateRemoteThreadEx( GetCurrentProcess(), NULL, 0, start, arg, 0, attributes,
-                                       NULL );
-    ok( threads[i] != NULL, "no worker, error %lu", GetLastError() );
-}
-
-static DWORD WINAPI scheduler_thread( void *arg )
-{
-    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, list, scheduler, NULL };
-
-    (void)arg;
-    return pEnterUmsSchedulingMode( &info );
-}
-
-static void one_round( int longjmp_before )
-{
-    HANDLE thread;
-    int i;
-
-    inside = seen_inside = blocked = ended = written = 0;
-    create_worker( 0, resolver, longjmp_before ? contexts : NULL );
-    create_worker( 1, writer, NULL );
-    thread = CreateThread( NULL, 0, scheduler_thread, NULL, 0, NULL );
-    if (WaitForSingleObject( thread, LIMIT ))
-    {
-        write_alias( LINUX_O_RDWR );
-        ok( 0, "the scheduler has not been told that its worker blocks%s",
-            longjmp_before ? ", which has left a call before" : "" );
-        WaitForSingleObject( thread, LIMIT );
-    }
-    ok( written && seen_inside == 1, "written: %ld, when the other one was at %ld", written,
-        seen_inside );
-    ok( blocked >= 1, "no Blocked upcall" );
-    ok( inside == 2 && result, "the name was resolved: %ld, %ld", inside, result );
-    CloseHandle( thread );
-    for (i = 0; i < 2; i++)
-    {
-        WaitForSingleObject( threads[i], LIMIT );
-        CloseHandle( threads[i] );
-        pDeleteUmsThreadContext( contexts[i] );
-    }
+    write_alias( LINUX_O_RDWR );
 }
 
 static void load_sockets( void )
@@ -195,8 +100,14 @@ int main( int argc, char **argv )
     fifo = argv[2];
     if (!strcmp( argv[1], "early" )) load_sockets();
     load_shim();
-    ok( pCreateUmsCompletionList( &list ), "no list, error %lu", GetLastError() );
     if (!resolve) load_sockets();
-    while (rounds-- && !test_failures) one_round( rounds & 1 );
+    while (rounds-- && !test_failures)
+    {
+        run_round( resolver, rounds & 1 ? contexts : NULL, writer, give_up );
+        end_round();
+        ok( payload == 1, "payload %lu for a call", (DWORD)payload );
+        ok( result, "the name was resolved" );
+        if (test_failures && (rounds & 1)) printf( "it had left a call before\n" );
+    }
     return test_end();
 }
