@@ -16,6 +16,8 @@
  *   Suspender  a plain thread that suspends a worker, may wait until its scheduler has got control
  *              back, and resumes it (hook_special.c, ke_carry.c). The same by a worker, and a worker
  *              that suspends itself, are in Home
+ *   Helper     takes the first worker off its scheduler when it sleeps for a page at home (FAULTS;
+ *              ke_fault.c). That the scheduler has found it there is the helper's first look here
  *
  * A worker does ACTIONS things and ends. Each is a yield, a wait, a call that may block, or a call
  * that only has to be made at home; what and where, spin tries out.
@@ -131,6 +133,10 @@ bool token[SCHEDULERS];
    what is kept is whether they are still the same. */
 bool same_call[SCHEDULERS];
 bool same_seq[SCHEDULERS];
+#ifdef FAULTS
+bool same_fault;                /* the number in the first worker's word is that of the report */
+bool in_fault;                  /* its home thread sleeps for a page */
+#endif
 
 
 /* ---- completion lists; 0: no worker, else worker + 1 ---- */
@@ -201,6 +207,9 @@ inline count_seq( w )
 #else
     d_step
     {
+#ifdef FAULTS
+        if :: w == 0 -> same_fault = false :: else fi;
+#endif
         if :: awaits[0] == w + 1 -> same_call[0] = false :: else fi;
 #if SCHEDULERS > 1
         if :: awaits[1] == w + 1 -> same_call[1] = false :: else fi
@@ -755,6 +764,12 @@ plain:
         :: else -> goto plain
         fi
 #endif
+#ifdef FAULTS
+    :: atomic { _pid == 0 && left[_pid] -> left[_pid]--; in_fault = true }
+        /* nothing that was taken off its scheduler goes on beside it */
+        atomic { in_fault = false; assert( STATE( word[_pid] ) == RUNNING ) }
+        goto plain
+#endif
     :: !left[_pid] && MAY_END( _pid ) -> goto ends
     :: left[_pid]
     fi;
@@ -1255,6 +1270,61 @@ active [SUSPENDERS] proctype Suspender()
 ends:
     skip
 #endif
+}
+
+#endif
+
+#ifdef FAULTS
+
+#ifdef MISTAKE_FAULT_TAKES_SUSPENDED
+#define MAY_BE_TAKEN( word )    true
+#else
+#define MAY_BE_TAKEN( word )    (!((word) & (SUSPENDED | SUSPENDING)))
+#endif
+
+/* The loop of ke_fault.c's helper, for one fault after the other. */
+active proctype Helper()
+{
+    short seen;
+    byte own, before;
+
+    do
+    :: ALL_ENDED -> break
+    :: atomic                                   /* look_for_fault, ke_report_fault */
+        {
+            in_fault && STATE( word[0] ) == RUNNING && !stopped[0] ->
+            seen = word[0];
+            same_fault = true
+        }
+        /* fault_begin */
+        if
+        :: word[0] == seen && same_fault -> stopped[0]++;
+            own = owner[0];
+            if
+            :: in_fault && !busy[0] ->
+                if
+                :: atomic                       /* ums_worker_faulted */
+                    {
+                        word[0] == seen && same_fault && MAY_BE_TAKEN( seen ) ->
+                        word[0] = WITH( word[0], BLOCKED ) | STOPPED
+                    }
+                    scheduler_post( own, 0, 0 );
+                    /* fault_look: it is over at any time */
+                    seen = word[0];
+#ifndef MISTAKE_FAULT_IS_NOT_QUEUED
+                    if
+                    :: same_fault -> queue_stopped( 0, seen )
+                    :: else
+                    fi
+#endif
+                :: else -> resume_thread( 0 )
+                fi
+            :: else -> resume_thread( 0 )
+            fi
+        :: else
+        fi;
+        atomic { seen = 0; own = 0 }
+    od
 }
 
 #endif
