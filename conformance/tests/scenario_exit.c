@@ -44,7 +44,7 @@ struct stage
 static enum ending ending;
 static struct stage *stage;
 static HANDLE never, mutex;
-static volatile LONG blocked_count, running_count, riding_count, go, detaching;
+static volatile LONG blocked_count, running_count, riding_count, ender_there, go, detaching;
 static struct kit_worker *parked;
 
 static BOOL is_terminated( void )
@@ -116,9 +116,10 @@ static DWORD riding_body( struct kit_worker *worker )
     end_here();
 }
 
+/* Who will end the process is there before: a thread's start needs the loader lock. */
 static DWORD detaching_body( struct kit_worker *worker )
 {
-    (void)worker;
+    while (!go || !ender_there) if (!kit_yield( worker, NULL )) return 1;
     TlsSetValue( kit.tls, (void *)&detaching );
     return 0;
 }
@@ -131,6 +132,7 @@ static void CALLBACK ending_apc( ULONG_PTR arg )
 
 static DWORD ending_body( struct kit_worker *worker )
 {
+    ender_there = 1;
     while (!go) if (!kit_yield( worker, NULL )) return 1;
     switch (ending)
     {
