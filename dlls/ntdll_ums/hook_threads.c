@@ -159,21 +159,27 @@ static int suspend_begin( struct ums_context *self, struct ums_context *target, 
     return 0;
 }
 
-/* If it could not be made, and the worker has given way to it, it goes to its list. */
-static void suspend_end( struct ums_context *self, struct ums_context *target, int made )
+/* If it could not be made, and the worker has given way to it, it goes to its list. Returns the word
+   that is left. */
+static uint64_t suspend_end( struct ums_context *self, struct ums_context *target, int made )
 {
     uint64_t word = ums_context_suspend_made( target, made );
 
     if (!made) ums_worker_queue_stopped( target, word );
     hold_self( self, -1 );
     ums_context_unref( target );
+    return word;
 }
 
-/* It was stopped for a suspension that comes to nothing, and is not suspended otherwise: its thread
-   is resumed when it is executed. */
-static int stays_stopped( const struct ums_context *target, uint32_t count )
+/* How often a thread is suspended, to the system: as often as is counted, and a worker that was
+   stopped in user code once at least, until it is executed. Who has come while a suspension that
+   comes to nothing was counted has suspended the thread for himself, which makes one too many for a
+   worker that stands still for the first of them. */
+static void drop_surplus( HANDLE thread, const struct ums_context *target, uint32_t count,
+                          uint64_t left )
 {
-    return !count && (atomic_load( &target->word ) & WORD_STOPPED);
+    if (!count && (left & WORD_STOPPED) && word_suspended( left ))
+        ums_resume_worker( thread, target, NULL );
 }
 
 /* A worker that stands still where nobody waits for it, off its carrier, and cannot be executed:
@@ -202,9 +208,14 @@ static int hold_worker( struct ums_context *self, struct ums_context *target, st
 static void let_go( struct ums_context *self, struct ums_context *target, struct hold *hold,
                     int dead )
 {
-    if (!dead && hold->held && !stays_stopped( target, hold->count ))
-        ums_resume_worker( hold->thread, target, NULL );
-    suspend_end( self, target, dead );
+    int stopped = !hold->count && (atomic_load( &target->word ) & WORD_STOPPED);
+    uint64_t left;
+
+    if (!dead && hold->held && !stopped) ums_resume_worker( hold->thread, target, NULL );
+    hold_self( self, 1 );
+    left = suspend_end( self, target, dead );
+    if (!dead && stopped && hold->thread) drop_surplus( hold->thread, target, hold->count, left );
+    hold_self( self, -1 );
     if (hold->thread) CloseHandle( hold->thread );
 }
 
@@ -442,18 +453,20 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
     NTSTATUS status = native( call );           /* checks handle, rights and memory */
     uint32_t tid, count;
     HANDLE thread;
+    uint64_t left;
     int stopped;
 
     (void)row;
     if (status || !target || target == self || target->kind != CONTEXT_WORKER) return status;
     tid = atomic_load( &target->tid );
     if (!suspend_begin( self, target, tid, &count, &stopped )) return status;
-    if ((thread = OpenThread( THREAD_GET_CONTEXT, FALSE, tid )))
-    {
+    if ((thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )))
         ke_worker_context( target, thread, count != 0, (CONTEXT *)call->args[1] );
-        CloseHandle( thread );
-    }
-    suspend_end( self, target, 0 );
+    hold_self( self, 1 );
+    left = suspend_end( self, target, 0 );
+    if (stopped && thread) drop_surplus( thread, target, count, left );
+    hold_self( self, -1 );
+    if (thread) CloseHandle( thread );
     return status;
 }
 

@@ -53,7 +53,11 @@ static void wake_sleepers( void )
     for (i = 0; i < slot_count; i++)
     {
         if (!tasks[i].asleep || !task_meddle( &tasks[i] )) continue;
-        if (tasks[i].asleep) ResumeThread( tasks[i].thread );
+        if (tasks[i].asleep)
+        {
+            InterlockedIncrement( &tasks[i].wakes );    /* who holds it meanwhile looks at that */
+            ResumeThread( tasks[i].thread );
+        }
         task_leave_alone( &tasks[i] );
     }
 }

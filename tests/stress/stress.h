@@ -62,6 +62,7 @@ struct task
     volatile LONG fragile;                      /* it may be where suspending it for long stops those who would have to
                                                    resume it: in Wine's malloc, in the loader */
     volatile LONG frozen;                       /* suspended, and nobody else may resume it */
+    volatile LONG wakes;                        /* how often somebody set out to wake it */
     struct task *volatile held;                 /* pinned and suspended by this one, or about to be */
     LONG          goal;                         /* the hub of its next yield */
     LONG          steps, wanted_steps;

@@ -173,16 +173,20 @@ BOOL task_kill( struct task *task )
 }
 
 /* SuspendThread returns before the thread has stopped, asking for its context waits for that. Who wakes sleepers may
-   resume too much; not one that is awake, nor if nobody else meddled when it was stopped. */
+   resume too much, this suspension too: so it is only counted upon if nobody else meddled from before it on, and the
+   worker is awake, whom nobody sets out to wake. */
 BOOL task_hold( struct task *task )
 {
+    LONG wakes = task->wakes;
+    BOOL alone = task->meddlers == 1;
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL;
     if (SuspendThread( task->thread ) == (DWORD)-1) return FALSE;       /* it has just ended */
     if (GetThreadContext( task->thread, &context ) && !task->fragile)
     {
-        if (task->meddlers == 1 && !task->asleep) InterlockedExchange( &task->frozen, 1 );
+        if (alone && task->meddlers == 1 && task->wakes == wakes && !task->asleep)
+            InterlockedExchange( &task->frozen, 1 );
         return TRUE;
     }
     ResumeThread( task->thread );
