@@ -412,3 +412,49 @@ START_TEST( scenario_context_bad_input )
     finish();
     ok( !framed_ret && !memcmp( &out, &in, sizeof(in) ), "B27: it went on with other registers\n" );
 }
+
+/* ---- somebody reads its registers, somebody else suspends it ---- */
+
+#define MEANWHILE 400
+
+static DWORD WINAPI read_all_the_time( void *arg )
+{
+    CONTEXT context;
+    DWORD failed = 0;
+
+    (void)arg;
+    while (!stop)
+    {
+        context.ContextFlags = CONTEXT_FULL;
+        if (!GetThreadContext( worker->thread, &context )) failed++;
+    }
+    return failed;
+}
+
+/* Each keeps the worker where it is for a moment. It goes on after each resume. */
+START_TEST( scenario_context_meanwhile )
+{
+    HANDLE reader;
+    DWORD failed = 0, ret;
+    int i, stuck = 0;
+
+    if (!bring_there( COMPUTING_AT_HOME )) return;
+    reader = CreateThread( NULL, 0, read_all_the_time, NULL, 0, NULL );
+    for (i = 0; i < MEANWHILE && !stuck; i++)
+    {
+        ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+        LONG before = ran;
+
+        if (ResumeThread( worker->thread ) == ~0u) failed++;
+        if (i & 1) while (ran == before && GetTickCount64() < limit) SwitchToThread();
+        if ((i & 1) && ran == before) stuck++;
+        if (SuspendThread( worker->thread ) == ~0u) failed++;
+    }
+    ok( !stuck, "5 it did not go on after resume %d\n", i );
+    let_it_end();
+    ok( !WaitForSingleObject( reader, KIT_LIMIT ), "the reader does not end\n" );
+    ok( GetExitCodeThread( reader, &ret ) && !ret && !failed, "%lu and %lu calls failed\n", ret,
+        failed );
+    CloseHandle( reader );
+    finish();
+}
