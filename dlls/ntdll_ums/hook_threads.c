@@ -192,11 +192,28 @@ struct hold
     HANDLE   thread;
 };
 
+/* One at a time: what is one too many afterwards (drop_surplus) can be told of a single one only. Who
+   has a hold may have been suspended or killed in it, so it is not waited for ever. Not while self is
+   held: whose turn it is may have to stop it. */
+static void take_turn( struct ums_context *target )
+{
+    int64_t begin = ke_clock();
+
+    while (atomic_exchange( &target->hold_taken, 1 ) && ke_clock() - begin < PATIENCE)
+        SwitchToThread();
+}
+
 static int hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold )
 {
     uint32_t tid = atomic_load( &target->tid );
 
-    if (!tid || !suspend_begin( self, target, tid, &hold->count, &hold->stopped )) return 0;
+    if (!tid) return 0;
+    take_turn( target );
+    if (!suspend_begin( self, target, tid, &hold->count, &hold->stopped ))
+    {
+        atomic_store( &target->hold_taken, 0 );
+        return 0;
+    }
     hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME,
                                FALSE, tid );
     hold->held = !hold->stopped && hold->thread && hold_still( hold->thread, target, self );
@@ -215,6 +232,7 @@ static void let_go( struct ums_context *self, struct ums_context *target, struct
     hold_self( self, 1 );
     left = suspend_end( self, target, dead );
     if (!dead && stopped && hold->thread) drop_surplus( hold->thread, target, hold->count, left );
+    atomic_store( &target->hold_taken, 0 );
     hold_self( self, -1 );
     if (hold->thread) CloseHandle( hold->thread );
 }
@@ -459,12 +477,18 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
     (void)row;
     if (status || !target || target == self || target->kind != CONTEXT_WORKER) return status;
     tid = atomic_load( &target->tid );
-    if (!suspend_begin( self, target, tid, &count, &stopped )) return status;
+    take_turn( target );
+    if (!suspend_begin( self, target, tid, &count, &stopped ))
+    {
+        atomic_store( &target->hold_taken, 0 );
+        return status;
+    }
     if ((thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )))
         ke_worker_context( target, thread, count != 0, (CONTEXT *)call->args[1] );
     hold_self( self, 1 );
     left = suspend_end( self, target, 0 );
     if (stopped && thread) drop_surplus( thread, target, count, left );
+    atomic_store( &target->hold_taken, 0 );
     hold_self( self, -1 );
     if (thread) CloseHandle( thread );
     return status;

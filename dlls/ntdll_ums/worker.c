@@ -248,6 +248,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     atomic_store( &w->tid, 0 );
     atomic_store( &w->self_suspending, 0 );
     atomic_store( &w->kill_pending, 0 );
+    atomic_store( &w->hold_taken, 0 );
     atomic_fetch_and( &w->word, ~(WORD_SUSPENDED | WORD_PARKED) );
     atomic_store( &w->park.token, 0 );
     atomic_fetch_add( &w->refs, 1 );
