@@ -25,7 +25,6 @@ enum ending
     END_YIELD_UPCALL,
     END_BLOCKED_UPCALL,
     END_PLAIN,
-    END_DETACHING,                              /* while another one yields in a DllMain */
     END_LAST_THREAD,                            /* by the end of all threads */
     END_TERMINATE_WORKER,
     END_TERMINATE_UPCALL,
@@ -44,7 +43,7 @@ struct stage
 static enum ending ending;
 static struct stage *stage;
 static HANDLE never, mutex;
-static volatile LONG blocked_count, running_count, riding_count, ender_there, go, detaching;
+static volatile LONG blocked_count, running_count, riding_count, go;
 static struct kit_worker *parked;
 
 static BOOL is_terminated( void )
@@ -70,13 +69,6 @@ static void on_call( DWORD reason, BOOL process_ends )
         HeapFree( GetProcessHeap(), 0, HeapAlloc( GetProcessHeap(), 0, 100 ) );
         Sleep( 1 );
         InterlockedIncrement( &stage->detaches );
-    }
-    else if (reason == DLL_THREAD_DETACH && TlsGetValue( kit.tls ) == &detaching)
-    {
-        detaching = 1;
-        while (!stage->ender) pUmsThreadYield( (void *)&detaching );
-        Sleep( 1 );
-        pUmsThreadYield( (void *)&detaching );
     }
     else if (reason == DLL_THREAD_DETACH && stage->ender) InterlockedIncrement( &stage->others );
 }
@@ -116,14 +108,6 @@ static DWORD riding_body( struct kit_worker *worker )
     end_here();
 }
 
-/* Who will end the process is there before: a thread's start needs the loader lock. */
-static DWORD detaching_body( struct kit_worker *worker )
-{
-    while (!go || !ender_there) if (!kit_yield( worker, NULL )) return 1;
-    TlsSetValue( kit.tls, (void *)&detaching );
-    return 0;
-}
-
 static void CALLBACK ending_apc( ULONG_PTR arg )
 {
     kit_yield( (struct kit_worker *)arg, NULL );
@@ -132,7 +116,6 @@ static void CALLBACK ending_apc( ULONG_PTR arg )
 
 static DWORD ending_body( struct kit_worker *worker )
 {
-    ender_there = 1;
     while (!go) if (!kit_yield( worker, NULL )) return 1;
     switch (ending)
     {
@@ -148,9 +131,6 @@ static DWORD ending_body( struct kit_worker *worker )
         for (;;) if (!kit_yield( worker, &parked )) return 1;
     case END_BLOCKED_UPCALL:
         for (;;) Sleep( 1 );
-    case END_DETACHING:
-        while (!detaching) if (!kit_yield( worker, NULL )) return 1;
-        break;
     default:
         break;
     }
@@ -172,7 +152,7 @@ static BOOL is_ended_by_worker( void )
 }
 
 /* The scene: two blocked, one parked, one never executed; one spinning and one making calls on
-   schedulers of their own; perhaps one that yields, and one in a DllMain. */
+   schedulers of their own; perhaps one that yields. */
 static void end_process( void )
 {
     struct kit_sched *first, *second, *third;
@@ -196,7 +176,6 @@ static void end_process( void )
     if (!kit_wait_value( &parked->parked, 1 )) return;
     if (!kit_wait_value( &kit.workers[0].blocks, 1 ) && !kit.workers[0].blocks) return;
     if (is_ended_by_worker()) kit_add_worker( first->list, ending_body, NULL );
-    if (ending == END_DETACHING) kit_add_worker( first->list, detaching_body, NULL );
     go = 1;
     stage->ready = 1;
     if (ending == END_PLAIN) end_here();
@@ -332,11 +311,6 @@ START_TEST( scenario_exit_process_blocked_upcall )
 START_TEST( scenario_exit_process_plain )
 {
     run_ending( END_PLAIN );
-}
-
-START_TEST( scenario_exit_process_detaching )
-{
-    run_ending( END_DETACHING );
 }
 
 START_TEST( scenario_exit_process_last_thread )
