@@ -23,7 +23,8 @@ foreach(engine handoff carry)
     add_test(NAME long.fuzz.core.${engine} COMMAND ${fuzz_exe} --seconds=3600 --seed=2)
     set_tests_properties(fuzz.core.${engine} long.fuzz.core.${engine} PROPERTIES
         ENVIRONMENT UMS_ENGINE=${engine} LABELS fuzz TIMEOUT 300)
-    # fails since the handling of killed schedulers and registers has come in, which is not explained (issue 4)
+    # A stopped worker does not stand still in the make-believe host: it may go on before ke_resume_thread, and is then
+    # found CARRIED at home (seen in gdb, 1 of 700 inputs). By flag until the host has that (issue 4).
     set_property(TEST fuzz.core.${engine} APPEND PROPERTY LABELS long)
     set_tests_properties(long.fuzz.core.${engine} PROPERTIES LABELS "fuzz;long" TIMEOUT 4000)
 endforeach()
