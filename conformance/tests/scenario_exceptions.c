@@ -497,8 +497,19 @@ static void overflow( void *depth )
     seen.wrong += page[0];
 }
 
+/* What is left below the guard page is for the handlers: by itself a page or two, and how much of
+   the last page the overflow had used is chance. A program that recovers asks for more. [doc] */
+static void leave_room( void )
+{
+    ULONG room = 0x8000;
+
+    lazy_stack();
+    if (!SetThreadStackGuarantee( &room )) seen.wrong++;
+}
+
 static DWORD overflow_body( struct kit_worker *worker )
 {
+    leave_room();
     kit_yield( worker, NULL );
     seen.codes[0] = seh_call( overflow, NULL );
     if (seen.codes[0] == (DWORD)EXCEPTION_STACK_OVERFLOW) seen.handled++;
@@ -521,6 +532,7 @@ static DWORD overflow_again_body( struct kit_worker *worker )
 {
     int i;
 
+    leave_room();
     for (i = 0; i < 4; i++)
     {
         kit_yield( worker, NULL );
