@@ -158,6 +158,16 @@ uint32_t ke_host_thread( void )
     return 0;
 }
 
+void ke_thread_enters( struct ums_context *context )
+{
+    (void)context;
+}
+
+void ke_thread_leaves( struct ums_context *context )
+{
+    (void)context;
+}
+
 int ke_in_fault( uint32_t host_thread, struct ke_place *place )
 {
     (void)host_thread; (void)place;

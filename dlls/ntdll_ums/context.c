@@ -133,7 +133,7 @@ static void copy( void *to, const void *from, size_t size )
 /* A dead one may have been suspended once. */
 static int is_suspended( uint64_t word )
 {
-    return word_suspended( word ) && word_state( word ) != WORKER_DEAD;
+    return (word & WORD_HELD) && word_state( word ) != WORKER_DEAD;
 }
 
 ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length,

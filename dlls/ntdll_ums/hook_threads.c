@@ -256,7 +256,9 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     NTSTATUS status;
 
     if (!hold_worker( self, target, &hold )) return native( call );
+    atomic_store( &target->killed_here, 1 );
     if (!(status = native( call ))) ums_worker_killed( target );
+    else atomic_store( &target->killed_here, 0 );
     let_go( self, target, &hold, !status );
     return status;
 }

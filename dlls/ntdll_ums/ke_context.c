@@ -156,6 +156,12 @@ static void carried_registers( struct ums_context *w, CONTEXT *context )
     if (w->preempted) preempted_registers( w, context, 0 );
 }
 
+void ke_kept_registers( const struct ums_context *w, CONTEXT *context )
+{
+    if (w->preempted) preempted_registers( w, context, 1 );
+    else user_part_registers( w, context );
+}
+
 /* home: all registers of its thread. */
 static void find_registers( struct ums_context *w, CONTEXT *home )
 {
@@ -181,7 +187,7 @@ void ke_worker_context( struct ums_context *w, void *thread, int suspended, CONT
 /* ---- new ones ---- */
 
 /* The worker stands still and cannot be executed, its registers become w->context. */
-static void keep_for_later( struct ums_context *w, CONTEXT *all )
+void ke_keep_registers( struct ums_context *w, CONTEXT *all )
 {
     all->EFlags = (all->EFlags & USER_FLAGS) | ALWAYS_FLAGS;
     memcpy( w->context, all, sizeof(*all) );
@@ -211,7 +217,7 @@ ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CON
         return ums_set_context_native( thread, context );
     find_registers( w, &all );
     copy_registers( &all, context, context->ContextFlags );
-    keep_for_later( w, &all );
+    ke_keep_registers( w, &all );
     if ((context->ContextFlags & CONTEXT_DEBUG_REGISTERS) != CONTEXT_DEBUG_REGISTERS)
         return STATUS_SUCCESS;
     all = *context;

@@ -32,7 +32,6 @@
 #define LINUX_READ      0
 #define LINUX_OPEN      2
 #define LINUX_CLOSE     3
-#define LINUX_GETTID    186
 #define LINUX_O_CLOEXEC 02000000
 
 #define MAX_FAULTS  32                          /* more at a time are not reported */

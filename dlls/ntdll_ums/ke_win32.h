@@ -61,6 +61,41 @@ void ke_worker_context( struct ums_context *w, void *thread, int suspended, CONT
    executed. */
 ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context );
 
+/* Of a worker that is parked, or was preempted, and cannot be executed; all of them. */
+void ke_kept_registers( const struct ums_context *w, CONTEXT *context );
+void ke_keep_registers( struct ums_context *w, CONTEXT *all );
+
+/* ke_signal.c: once, when the host is known */
+void ke_signal_start( void );
+
+/* ke_warden.c. Another process has done something to the thread of a worker; for its signal handler,
+   which can make no call itself. */
+enum ke_question
+{
+    KE_PARKED,                                  /* is it suspended? it sleeps in its parking place */
+    KE_RUNNING,                                 /* the same of one that runs at home */
+    KE_RESUMED                                  /* it goes to its list, if it was taken off */
+};
+
+enum ke_answer
+{
+    KE_LEAVE_IT,                                /* not suspended by others, or nobody knows */
+    KE_HELD,                                    /* it is, and off its scheduler */
+    KE_HELD_IN_CALL                             /* the same; its registers are no worker's now */
+};
+
+enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, uint64_t rip );
+/* Send this thread the signal again in a moment. 0: there is nobody to do it. */
+int ke_warden_later( uint32_t thread, uint32_t signal );
+/* Somebody is about to end. From a signal handler. */
+void ke_warden_hurry( void );
+
+#define LINUX_SIGQUIT  3
+#define LINUX_SIGUSR1  10
+#define LINUX_GETPID   39
+#define LINUX_GETTID   186
+#define LINUX_TGKILL   234
+
 /* switch_x86_64.S */
 void ke_switch_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param );
 int32_t ke_switch_home( struct ums_context *w,

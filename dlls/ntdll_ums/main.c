@@ -144,6 +144,7 @@ static const char *start( void )
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                         (const char *)&private_interface, &pinned );
     if (ums_carry) ke_carry_start();
+    ke_signal_start();
     read_grace();
     wine = host_name();
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,

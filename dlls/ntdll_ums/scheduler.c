@@ -170,7 +170,7 @@ static ums_status execute_error( struct ums_context *w, uint64_t word )
     case WORKER_RUNNING:
     case WORKER_INKERNEL: return STATUS_INTERNAL_ERROR;
     case WORKER_DEAD:     return STATUS_INVALID_THREAD;
-    default:              return (word & WORD_SUSPENDED) ? STATUS_INVALID_THREAD : STATUS_RETRY;
+    default:              return (word & WORD_HELD) ? STATUS_INVALID_THREAD : STATUS_RETRY;
     }
 }
 
@@ -239,7 +239,7 @@ static __attribute__((noinline)) int32_t execute_slowly( void *handle,
     word = atomic_load( &w->word );
     do
     {
-        if (word_state( word ) != WORKER_READY || (word & WORD_SUSPENDED))
+        if (word_state( word ) != WORKER_READY || (word & WORD_HELD))
         {
             s->current = before;
             return failed( execute_error( w, word ) );
@@ -310,6 +310,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     context->teb       = ke_teb();
     atomic_store( &context->flags, 0 );         /* alive */
     atomic_store( &context->tid, ke_thread_id() );
+    ke_thread_enters( context );
     ke_set_current( context );
     return STATUS_SUCCESS;
 }
@@ -334,6 +335,7 @@ static void give_up( struct ums_context *context )
 void ums_scheduler_detach( struct ums_context *context )
 {
     ke_set_current( NULL );
+    ke_thread_leaves( context );
     give_up( context );
 }
 

@@ -69,6 +69,7 @@ enum worker_state
 
 /* the state word */
 #define WORD_STATE      ((uint64_t)0xff)            /* the lowest byte, for worker_give_away */
+#define WORD_FOREIGN    ((uint64_t)0x100)       /* another process has suspended its thread */
 #define WORD_HOME       ((uint64_t)0x200)       /* parked: must be resumed at home, not carried */
 #define WORD_STOPPED    ((uint64_t)0x400)       /* suspended while it ran at home: its thread stands
                                                    still in user code, and is resumed as a thread */
@@ -79,6 +80,7 @@ enum worker_state
                                                    waits for them */
 #define WORD_SUSPENDED  ((uint64_t)0x7f0000)    /* how often it is suspended; if at all, it may not
                                                    be executed. By who suspends, resumes */
+#define WORD_HELD       (WORD_SUSPENDED | WORD_FOREIGN)         /* by whomever: not to be executed */
 #define WORD_SEQ        ((uint64_t)0x800000)    /* one step of the sequence number in bits 23-63:
                                                    each execute and each call is one */
 #define WORD_SEQ_MASK   (~(WORD_SEQ - 1))
@@ -157,6 +159,15 @@ struct ums_scheduler
     struct ums_park park;
 };
 
+/* Says that a thread is no more, however it came to its end: Linux writes it. As its mutexes that
+   know their owners are: a link, and 32 bytes in front of that the owner. */
+struct ke_life
+{
+    _Atomic uint32_t thread;                    /* as Linux calls it; 0: nobody's */
+    uint32_t pad[5];
+    void *previous, *next;
+};
+
 struct ums_context
 {
     /* Part 1: RTL_UMS_CONTEXT. Windows' layout, do not change. */
@@ -216,6 +227,9 @@ struct ums_context
     _Atomic uint32_t hold_taken;                /* somebody holds it for a moment (hook_threads.c) */
     _Atomic uint32_t breakpoints;               /* its thread's debug registers are in use */
     _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
+    _Atomic uint32_t killed_here;               /* by this process, which sees to the rest */
+    uint32_t tries;                             /* its signal handler's */
+    struct ke_life life;                        /* of its thread, a scheduler's too */
 };
 
 /* ---- pool.c ---- */
@@ -381,6 +395,9 @@ void ums_worker_killed_finish( struct ums_context *w );
 void ums_worker_pin( struct ums_context *w ); /* by whoever keeps it from being executed */
 void ums_worker_taken( struct ums_context *w ); /* from a scheduler that is being killed */
 void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */
+/* Its thread sleeps in its parking place or stands still in user code, and goes on by itself where
+   the worker is executed; WORD_FOREIGN is set. Off its scheduler with it, if it is on one. */
+void ums_worker_held( struct ums_context *w );
 int  ums_worker_faulted( struct ums_context *w, uint64_t word );
 /* By whoever is about to resume it; word: without the suspension. */
 int  ums_worker_continued( struct ums_context *w, uint64_t word );

@@ -107,7 +107,7 @@ void ums_worker_go_home( struct ums_context *w )
    it leaves by itself, as if it had been found here. */
 void ums_worker_give_way( struct ums_context *w )
 {
-    while ((atomic_load_explicit( &w->word, memory_order_relaxed ) & WORD_SUSPENDED) &&
+    while ((atomic_load_explicit( &w->word, memory_order_relaxed ) & WORD_HELD) &&
            ums_worker_is_carried( w ))
         ke_leave_carrier( w, w->owner, ums_left_preempted, 0 );
 }
@@ -249,7 +249,8 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     atomic_store( &w->self_suspending, 0 );
     atomic_store( &w->kill_pending, 0 );
     atomic_store( &w->hold_taken, 0 );
-    atomic_fetch_and( &w->word, ~(WORD_SUSPENDED | WORD_PARKED) );
+    atomic_store( &w->killed_here, 0 );
+    atomic_fetch_and( &w->word, ~(WORD_HELD | WORD_PARKED) );
     atomic_store( &w->park.token, 0 );
     atomic_fetch_add( &w->refs, 1 );
     atomic_store( &w->flags, CONTEXT_SCHEDULED_THREAD );
@@ -282,6 +283,7 @@ void ums_worker_start( struct ums_context *w )
 {
     w->teb = ke_teb();                          /* not known before the thread ran */
     atomic_store( &w->host_thread, ke_host_thread() );
+    ke_thread_enters( w );
     ke_set_current( w );
     ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_STARTING );
 }
@@ -304,6 +306,7 @@ void ums_worker_end( struct ums_context *w )
     owner = w->owner;
     list = w->list;
     ke_set_current( NULL );
+    ke_thread_leaves( w );
     owned = worker_leave( w, WORKER_DEAD );
     if (!owned) worker_move( w, WORKER_BLOCKED, WORKER_DEAD );
     w->list = NULL;
@@ -391,7 +394,7 @@ void ums_worker_taken( struct ums_context *w )
    that others wait for (busy). If the worker ran, it is taken off its scheduler [seen: payload 0]:
    from its home by us, from a carrier by the carrier. If it is in a kernel call, that is what its
    scheduler will find; anywhere else it belongs to nobody anyway. */
-void ums_worker_stopped( struct ums_context *w )
+static void take_off( struct ums_context *w, uint64_t stopped )
 {
     int64_t begin = ke_clock();
 
@@ -406,12 +409,24 @@ void ums_worker_stopped( struct ums_context *w )
         }
         else if (word_state( word ) != WORKER_RUNNING) return;
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
-                                               WORKER_BLOCKED | WORD_STOPPED ))
+                                               WORKER_BLOCKED | stopped ))
         {
             scheduler_post( owner, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
             return;
         }
     }
+}
+
+void ums_worker_stopped( struct ums_context *w )
+{
+    take_off( w, WORD_STOPPED );
+}
+
+/* Its thread does not leave the parking place, or the signal, before the worker is executed here. So
+   it is like one that was preempted and has to stay at home. */
+void ums_worker_held( struct ums_context *w )
+{
+    take_off( w, WORD_PREEMPTED | WORD_HOME );
 }
 
 /* Its thread is suspended, sleeps in a page fault, and stops before its next instruction: as if it
@@ -422,7 +437,7 @@ int ums_worker_faulted( struct ums_context *w, uint64_t word )
     struct ums_scheduler *owner = w->owner;     /* of this word: the number in it is of one
                                                    execute */
 
-    if (word & (WORD_SUSPENDED | WORD_SUSPENDING)) return 0;
+    if (word & (WORD_HELD | WORD_SUSPENDING)) return 0;
     if (!atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED |
                                          WORD_STOPPED )) return 0;
     scheduler_post( owner, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
@@ -436,7 +451,7 @@ void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
 {
     struct ums_list *list;
 
-    do if (word_state( word ) != WORKER_BLOCKED || (word & WORD_SUSPENDED) ||
+    do if (word_state( word ) != WORKER_BLOCKED || (word & WORD_HELD) ||
            !(word & (WORD_STOPPED | WORD_PREEMPTED))) return;
     while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_QUEUED ));
     list = w->list;

@@ -1,0 +1,358 @@
+/*
+ * The warden: a thread of ours that does what the threads of workers cannot do when another process
+ * has stopped or ended them. docs/foreign.md
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * It lives as long as there are workers or schedulers. Signal handlers ask it (ke_signal.c), by
+ * slots that they fill; nothing here waits for a handler, and a handler waits for an answer only so
+ * long: the warden itself may have been stopped.
+ *
+ * A thread that waits in the wineserver is ended without any signal. But Linux tells: each thread
+ * has a list of mutexes whose owner it is, and marks them when it ends, in whatever way. In these
+ * lists there is one entry of ours, and the warden looks at them from time to time.
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include "ums_core.h"
+#include "hook.h"
+#include "ke_win32.h"
+
+#define LINUX_GET_ROBUST_LIST 274
+#define OWNER_DIED      0x40000000u
+#define ROBUST_OFFSET   (-(int64_t)offsetof( struct ke_life, next ))
+#define ROBUST_MOST     64
+
+#define QUESTIONS       64                      /* more at a time are not answered */
+#define LOOK_AGAIN      1000000                 /* 100 ns: who has ended? */
+#define LOOK_SOON       10000                   /* the same, when somebody is about to */
+#define SOON_LOOKS      20
+#define MOMENT          2000                    /* 100 ns: before a signal is sent again */
+#define BEFORE_TAKEN    1000000                 /* so long a handler waits for its turn, */
+#define BEFORE_ANSWERED 30000000                /* and for the answer: longer than the answer takes */
+#define LAST_ROUNDS     2                       /* without anybody to look after */
+
+#define THREAD_SUSPEND_COUNT ((THREADINFOCLASS)35)
+
+NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
+                                 ULONG_PTR, SIZE_T, SIZE_T, void * );
+
+_Static_assert( offsetof( struct ke_life, next ) == 32 && offsetof( struct ke_life, thread ) == 0,
+                "as in glibc's mutexes" );
+
+enum
+{
+    SLOT_FREE,
+    SLOT_BEING_ASKED,                           /* by who asks */
+    SLOT_ASKED,
+    SLOT_TAKEN,                                 /* by the warden */
+    SLOT_ANSWERED,
+    SLOT_SIGNAL                                 /* send a signal again; the warden's */
+};
+
+/* Who changes the state into BEING_ASKED writes the rest. */
+static struct slot
+{
+    _Atomic uint32_t state;
+    enum ke_question question;
+    enum ke_answer answer;
+    uint32_t tid, thread, signal;
+    struct ums_context *w;
+    uint64_t rip;
+} slots[QUESTIONS];
+
+static _Atomic uint32_t asked;                  /* counts; the warden sleeps on it */
+static _Atomic uint32_t hurry;                  /* looks to be made soon */
+static _Atomic uint32_t wards;                  /* threads with an entry */
+static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
+
+/* ---- in signal handlers ---- */
+
+static void poke( void )
+{
+    atomic_fetch_add( &asked, 1 );
+    ke_wake( &asked, 0 );
+}
+
+static struct slot *get_slot( void )
+{
+    uint32_t none;
+    int i;
+
+    if (!atomic_load( &wardens )) return NULL;
+    for (i = 0; i < QUESTIONS; i++)
+        if (none = SLOT_FREE, atomic_compare_exchange_strong( &slots[i].state, &none,
+                                                              SLOT_BEING_ASKED ))
+            return &slots[i];
+    return NULL;
+}
+
+/* One that is not taken in time is taken back. */
+static int wait_for_answer( struct slot *slot )
+{
+    static const int64_t look = 100000;
+    int64_t begin = ke_clock();
+    uint32_t state;
+
+    while ((state = atomic_load( &slot->state )) != SLOT_ANSWERED)
+    {
+        int64_t waited = ke_clock() - begin;
+
+        if (state == SLOT_ASKED && waited > BEFORE_TAKEN &&
+            atomic_compare_exchange_strong( &slot->state, &state, SLOT_FREE )) return 0;
+        if (state == SLOT_TAKEN && waited > BEFORE_ANSWERED) return 0;
+        ke_wait( &slot->state, state, &look );
+    }
+    return 1;
+}
+
+enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, uint64_t rip )
+{
+    struct slot *slot = get_slot();
+    enum ke_answer answer;
+
+    if (!slot) return KE_LEAVE_IT;
+    slot->question = question;
+    slot->w        = w;
+    slot->tid      = atomic_load( &w->tid );
+    slot->rip      = rip;
+    atomic_store( &slot->state, SLOT_ASKED );
+    poke();
+    if (!wait_for_answer( slot )) return KE_LEAVE_IT;
+    answer = slot->answer;
+    atomic_store( &slot->state, SLOT_FREE );
+    return answer;
+}
+
+int ke_warden_later( uint32_t thread, uint32_t signal )
+{
+    struct slot *slot = get_slot();
+
+    if (!slot) return 0;
+    slot->thread = thread;
+    slot->signal = signal;
+    atomic_store( &slot->state, SLOT_SIGNAL );
+    poke();
+    return 1;
+}
+
+void ke_warden_hurry( void )
+{
+    atomic_store( &hurry, SOON_LOOKS );
+    poke();
+}
+
+/* ---- suspended and resumed ---- */
+
+static ULONG suspensions( uint32_t tid )
+{
+    HANDLE thread = OpenThread( THREAD_QUERY_INFORMATION, FALSE, tid );
+    ULONG count = 0;
+
+    if (!thread) return 0;
+    if (NtQueryInformationThread( thread, THREAD_SUSPEND_COUNT, &count, sizeof(count), NULL ))
+        count = 0;
+    CloseHandle( thread );
+    return count;
+}
+
+/* What this process suspends is counted before, and no longer counted before it is resumed: but its
+   thread has stopped by then, and takes no signal. So what is more is somebody else's. */
+static enum ke_answer hold( struct slot *slot )
+{
+    struct ums_context *w = slot->w;
+    int in_call;
+
+    if (suspensions( slot->tid ) <= word_suspended( atomic_load( &w->word ) )) return KE_LEAVE_IT;
+    in_call = slot->question == KE_RUNNING && !ke_is_user_code( slot->rip );
+    if (in_call) w->preempted = 0;
+    atomic_fetch_or( &w->word, WORD_FOREIGN );
+    ums_worker_held( w );
+    return in_call ? KE_HELD_IN_CALL : KE_HELD;
+}
+
+static enum ke_answer find_answer( struct slot *slot )
+{
+    enum ke_answer answer = KE_LEAVE_IT;
+
+    if (!ums_context_hold( slot->w, slot->tid )) return KE_LEAVE_IT;
+    if (slot->question == KE_RESUMED)
+        ums_worker_queue_stopped( slot->w, atomic_load( &slot->w->word ) );
+    else answer = hold( slot );
+    ums_context_unref( slot->w );
+    return answer;
+}
+
+/* How many signals are to be sent in a moment. */
+static int answer_all( int send )
+{
+    int64_t process = (int64_t)ums_linux_syscall( LINUX_GETPID, 0, 0, 0, 0 );
+    int i, later = 0;
+
+    for (i = 0; i < QUESTIONS; i++)
+    {
+        struct slot *slot = &slots[i];
+        uint32_t state = SLOT_ASKED;
+
+        if (atomic_compare_exchange_strong( &slot->state, &state, SLOT_TAKEN ))
+        {
+            slot->answer = find_answer( slot );
+            atomic_store( &slot->state, SLOT_ANSWERED );
+            ke_wake( &slot->state, 0 );
+        }
+        else if (state == SLOT_SIGNAL && send)
+        {
+            uint32_t thread = slot->thread, signal = slot->signal;
+
+            atomic_store( &slot->state, SLOT_FREE );
+            ums_linux_syscall( LINUX_TGKILL, process, thread, signal, 0 );
+        }
+        else if (state == SLOT_SIGNAL) later++;
+    }
+    return later;
+}
+
+/* ---- ended ---- */
+
+/* A handler that has asked for it, and is no more. */
+static void free_slots( const struct ums_context *w )
+{
+    int i;
+
+    for (i = 0; i < QUESTIONS; i++)
+    {
+        uint32_t state = SLOT_ANSWERED;
+
+        if (slots[i].w == w) atomic_compare_exchange_strong( &slots[i].state, &state, SLOT_FREE );
+    }
+}
+
+/* 0: not yet, its carrier stands still. */
+static int worker_is_gone( struct ums_context *w )
+{
+    uint32_t tid = atomic_load( &w->tid );
+    int done;
+
+    if (!tid || !ums_context_hold( w, tid )) return 1;
+    ums_worker_killed( w );
+    done = word_state( atomic_load( &w->word ) ) == WORKER_DEAD;
+    ums_context_unref( w );
+    return done;
+}
+
+static void look_for_ends( void )
+{
+    uint32_t i, made = ums_pool_made( &ums_context_pool );
+
+    for (i = 0; i < made; i++)
+    {
+        struct ums_context *context = ums_pool_any( &ums_context_pool, i );
+        uint32_t thread = atomic_load( &context->life.thread );
+
+        if (!(thread & OWNER_DIED)) continue;
+        free_slots( context );
+        if (context->kind == CONTEXT_WORKER && !atomic_load( &context->killed_here ) &&
+            !worker_is_gone( context )) continue;
+        if (atomic_compare_exchange_strong( &context->life.thread, &thread, 0 ))
+            atomic_fetch_sub( &wards, 1 );
+    }
+}
+
+/* ---- the warden ---- */
+
+/* Who comes to be looked after counts first and then sees to it that there is a warden; here it is
+   the other way round. */
+static DWORD WINAPI warden( void *arg )
+{
+    int64_t next = 0;
+    int idle = 0;
+
+    (void)arg;
+    for (;;)
+    {
+        uint32_t seen = atomic_load( &asked ), soon = atomic_load( &hurry );
+        int later = answer_all( 0 );
+        int64_t now = ke_clock(), sleep = later ? MOMENT : soon ? LOOK_SOON : LOOK_AGAIN;
+
+        if (soon) atomic_compare_exchange_strong( &hurry, &soon, soon - 1 );
+        if (soon || now >= next)
+        {
+            look_for_ends();
+            next = now + LOOK_AGAIN;
+            idle = atomic_load( &wards ) ? 0 : idle + 1;
+        }
+        if (idle > LAST_ROUNDS)
+        {
+            atomic_store( &wardens, 0 );
+            if (!atomic_load( &wards ) || atomic_exchange( &wardens, 1 )) return 0;
+            idle = 0;
+        }
+        ke_wait( &asked, seen, &sleep );
+        if (later) answer_all( 1 );
+    }
+}
+
+static void see_to_a_warden( void )
+{
+    HANDLE thread;
+
+    if (atomic_load( &wardens ) || atomic_exchange( &wardens, 1 )) return;
+    if (NtCreateThreadEx( &thread, THREAD_ALL_ACCESS, NULL, GetCurrentProcess(), (void *)warden,
+                          NULL, 0, 0, 0, 0, NULL )) atomic_store( &wardens, 0 );
+    else CloseHandle( thread );
+}
+
+/* ---- threads come and go ---- */
+
+struct robust_head
+{
+    void   *first;                              /* the head itself, if it is empty */
+    int64_t offset;
+};
+
+static struct robust_head *robust_list( void )
+{
+    struct robust_head *head = NULL;
+    uint64_t size = 0;
+
+    if (ums_linux_syscall( LINUX_GET_ROBUST_LIST, 0, (uint64_t)&head, (uint64_t)&size, 0 ) ||
+        !head || head->offset != ROBUST_OFFSET) return NULL;
+    return head;
+}
+
+/* A context's last thread may have been killed a moment ago, and still have the entry: it walks into
+   this thread's list then, finds nothing of its own, and Linux stops it. */
+void ke_thread_enters( struct ums_context *context )
+{
+    struct ke_life *life = &context->life;
+    struct robust_head *head;
+
+    if (!ke_parks_outside() || !(head = robust_list())) return;
+    life->previous = head;
+    life->next     = head->first;
+    if (!atomic_exchange( &life->thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) ))
+        atomic_fetch_add( &wards, 1 );
+    if (head->first != head) ((void **)head->first)[-1] = &life->next;
+    head->first = &life->next;
+    see_to_a_warden();
+}
+
+void ke_thread_leaves( struct ums_context *context )
+{
+    struct ke_life *life = &context->life;
+    struct robust_head *head;
+    void **link;
+    int i;
+
+    if (!ke_parks_outside() || !(head = robust_list())) return;
+    link = &head->first;
+    for (i = 0; *link != &life->next && *link != head && i < ROBUST_MOST; i++) link = *link;
+    if (*link == &life->next)
+    {
+        *link = life->next;
+        if (life->next != head) ((void **)life->next)[-1] = link;
+    }
+    if (atomic_exchange( &life->thread, 0 )) atomic_fetch_sub( &wards, 1 );
+}
