@@ -428,6 +428,7 @@ START_TEST( scenario_foreign_context_yielded )
     tell( FOREIGN_SET, runner->id );
     foreign_resume( runner );
     runner->ended = 1;
+    runner->yields_made = 1;
     kit_ready( runner, &kit.scheds[0] );
     finish();
     ok( landed == 0x77, "5: it did not go on where it was set: %ld\n", landed );
@@ -464,8 +465,14 @@ static void terminate( DWORD (*body)( struct kit_worker *worker ) )
     DWORD code = 0;
 
     if (!begin( body, TRUE )) return;
-    if (body == park_body) ok( kit_wait_value( &runner->parked, 1 ), "no Yield upcall\n" );
     runner->ended = 1;                          /* as far as it gets */
+    if (body == park_body)
+    {
+        ok( kit_wait_value( &runner->parked, 1 ), "no Yield upcall\n" );
+        runner->yields_made = 1;                /* it does not return */
+        runner->blocks++;                       /* nobody is told */
+        runner->executes++;
+    }
     order->argument = 0x123;
     tell( FOREIGN_KILL, runner->id );
     ok( !WaitForSingleObject( runner->thread, KIT_LIMIT ), "B18: it did not end in %d ms\n",

@@ -20,7 +20,9 @@
 #include "hook.h"
 #include "ke_win32.h"
 
+#define LINUX_CLOCK_GETTIME   228
 #define LINUX_GET_ROBUST_LIST 274
+#define CLOCK_MONOTONIC 1
 #define OWNER_DIED      0x40000000u
 #define ROBUST_OFFSET   (-(int64_t)offsetof( struct ke_life, next ))
 #define ROBUST_MOST     64
@@ -30,8 +32,9 @@
 #define LOOK_SOON       10000                   /* the same, when somebody is about to */
 #define SOON_LOOKS      20
 #define MOMENT          2000                    /* 100 ns: before a signal is sent again */
-#define BEFORE_TAKEN    1000000                 /* so long a handler waits for its turn, */
+#define BEFORE_TAKEN    5000000                 /* so long a handler waits for its turn, */
 #define BEFORE_ANSWERED 30000000                /* and for the answer: longer than the answer takes */
+#define CARRIER_LOOKS   500                     /* of MOMENT: how long a carrier may take to leave */
 #define LAST_ROUNDS     2                       /* without anybody to look after */
 
 #define THREAD_SUSPEND_COUNT ((THREADINFOCLASS)35)
@@ -89,16 +92,25 @@ static struct slot *get_slot( void )
     return NULL;
 }
 
+/* 100 ns; ke_clock is an NT call. */
+static int64_t linux_clock( void )
+{
+    struct { int64_t sec, nsec; } now = { 0, 0 };
+
+    ums_linux_syscall( LINUX_CLOCK_GETTIME, CLOCK_MONOTONIC, (uint64_t)&now, 0, 0 );
+    return now.sec * 10000000 + now.nsec / 100;
+}
+
 /* One that is not taken in time is taken back. */
 static int wait_for_answer( struct slot *slot )
 {
     static const int64_t look = 100000;
-    int64_t begin = ke_clock();
+    int64_t begin = linux_clock();
     uint32_t state;
 
     while ((state = atomic_load( &slot->state )) != SLOT_ANSWERED)
     {
-        int64_t waited = ke_clock() - begin;
+        int64_t waited = linux_clock() - begin;
 
         if (state == SLOT_ASKED && waited > BEFORE_TAKEN &&
             atomic_compare_exchange_strong( &slot->state, &state, SLOT_FREE )) return 0;
@@ -158,6 +170,16 @@ static ULONG suspensions( uint32_t tid )
     return count;
 }
 
+/* It has been set down on its carrier, and gives itself away there. */
+static void wait_for_carrier( struct ums_context *w )
+{
+    static const int64_t moment = MOMENT;
+    _Atomic uint32_t word = 0;
+    int i;
+
+    for (i = 0; i < CARRIER_LOOKS && ums_worker_is_carried( w ); i++) ke_wait( &word, 0, &moment );
+}
+
 /* What this process suspends is counted before, and no longer counted before it is resumed: but its
    thread has stopped by then, and takes no signal. So what is more is somebody else's. */
 static enum ke_answer hold( struct slot *slot )
@@ -170,6 +192,7 @@ static enum ke_answer hold( struct slot *slot )
     if (in_call) w->preempted = 0;
     atomic_fetch_or( &w->word, WORD_FOREIGN );
     ums_worker_held( w );
+    wait_for_carrier( w );
     return in_call ? KE_HELD_IN_CALL : KE_HELD;
 }
 
