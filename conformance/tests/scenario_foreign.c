@@ -438,11 +438,26 @@ START_TEST( scenario_foreign_context_yielded )
 
 #define STORM_ROUNDS 40
 
+/* Computes, calls and yields: so a suspension finds any of them. */
+static DWORD storm_body( struct kit_worker *worker )
+{
+    DWORD flags;
+
+    while (!stop)
+    {
+        steps++;
+        if (!(steps & 7)) kit_yield( worker, NULL );
+        else if (!(steps & 3)) GetHandleInformation( event, &flags );
+        else if (steps & 1) ResetEvent( event );
+    }
+    return 0;
+}
+
 START_TEST( scenario_foreign_storm )
 {
     int i, starved = 0;
 
-    if (!begin( call_body, TRUE )) return;
+    if (!begin( storm_body, TRUE )) return;
     for (i = 0; i < STORM_ROUNDS; i++)
     {
         tell( FOREIGN_SUSPEND, runner->id );
