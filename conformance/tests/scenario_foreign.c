@@ -165,6 +165,8 @@ static void finish( void )
     stop = 1;
     SetEvent( event );
     kit_finish();
+    /* who would have counted that it blocked may have ended before */
+    if (kit.scheds[0].stays && runner->blocks == runner->queued - 2) runner->blocks++;
     kit_check();
     order->command = FOREIGN_END;
     SetEvent( given );
@@ -308,7 +310,7 @@ START_TEST( scenario_foreign_suspend_blocked )
 /* ---- its registers ---- */
 
 /* Counts until r12 is another one; rbx and r12 to r15 are known, and xmm7. */
-uint64_t foreign_spin( volatile LONG *count, const uint64_t *registers );
+uint64_t foreign_spin( volatile LONG *count, const volatile uint64_t *registers );
 __asm__( ".text\n"
          "\t.globl foreign_spin\n"
          "\t.def foreign_spin; .scl 2; .type 32; .endef\n"
@@ -344,7 +346,7 @@ __asm__( ".text\n"
          "\tret\n"
          "\t.seh_endproc\n" );
 
-static const uint64_t magic[5] = { 0x1111111111111111, 0x2222222222222222, 0x3333333333333333,
+static volatile uint64_t magic[5] = { 0x1111111111111111, 0x2222222222222222, 0x3333333333333333,
                                    0x4444444444444444, 0x5555555555555555 };
 static volatile uint64_t spun;
 static volatile LONG landed;
@@ -502,3 +504,37 @@ START_TEST( scenario_foreign_terminate_yielded ) { terminate( park_body ); }
 START_TEST( scenario_foreign_terminate_running ) { terminate( compute_body ); }
 START_TEST( scenario_foreign_terminate_at_home ) { terminate( compute_at_home_body ); }
 START_TEST( scenario_foreign_terminate_blocked ) { terminate( wait_body ); }
+
+/* Its worker goes on with another scheduler that serves the list, with all that it had. */
+static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
+{
+    struct kit_sched *first;
+    LONG steps_before;
+    DWORD code = 0;
+
+    if (!begin( body, FALSE )) return;
+    first = &kit.scheds[0];
+    first->stays = TRUE;
+    order->argument = 0x234;
+    tell( FOREIGN_KILL, first->id );
+    ok( !WaitForSingleObject( first->thread, KIT_LIMIT ), "it did not end in %d ms\n", KIT_LIMIT );
+    ok( GetExitCodeThread( first->thread, &code ) && code == 0x234, "exit code %#lx\n", code );
+    steps_before = steps;
+    kit_add_sched( first->list );
+    kit_start();
+    unverified ok( body == wait_body || leaves( &steps, steps_before ),
+                   "4 its worker does not go on with another scheduler\n" );
+    magic[1] = 0;
+    finish();
+}
+
+START_TEST( scenario_foreign_scheduler_computing ) { terminate_scheduler( compute_body ); }
+START_TEST( scenario_foreign_scheduler_at_home )   { terminate_scheduler( compute_at_home_body ); }
+START_TEST( scenario_foreign_scheduler_idle )      { terminate_scheduler( wait_body ); }
+
+START_TEST( scenario_foreign_scheduler_registers )
+{
+    terminate_scheduler( spin_body );
+    if (runner) ok( spun == 0x2222222222222222 + 0x5555555555555555,
+                    "5: its registers came to %#llx\n", (ULONGLONG)spun );
+}

@@ -138,6 +138,9 @@ struct ums_context *ums_context_of_handle( void *thread, struct ums_context *sel
 /* A status: a ULONG where the caller wants it, if he does. */
 uint64_t ums_store_ulong( uint64_t where, uint32_t value );
 
+/* By the warden. */
+void ums_scheduler_gone( struct ums_context *context );
+
 /* Past their handlers: 0 or a status. context: a CONTEXT with its flags set; count: what it was
    before. */
 ums_status ums_suspend_native( void *thread, ULONG *count );

@@ -19,6 +19,7 @@
 #include "private/ums_private.h"
 
 #define PROCESS_INSTRUMENTATION_CALLBACK 40     /* PROCESSINFOCLASS [sdk] */
+#define THREAD_AM_I_LAST_THREAD 12              /* THREADINFOCLASS [sdk] */
 
 void (*ums_child_hook)( HANDLE process );
 
@@ -143,6 +144,7 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
     NTSTATUS status;
 
     (void)row;
+    if ((ULONG)call->args[1] == THREAD_AM_I_LAST_THREAD) ke_warden_dismiss( self );
     if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
     if ((ULONG)call->args[3] != sizeof(*info))
         return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;

@@ -340,6 +340,7 @@ static NTSTATUS kill_scheduler( struct ums_call *call, struct ums_context *targe
             where = take_worker_off( s, w, where, thread, self ) ? OUTSIDE : GOING_ON;
         if (where == OUTSIDE)
         {
+            if (now) atomic_store( &target->killed_here, 1 );
             if (!(status = native( call )) && now) ums_scheduler_killed( target );
             break;
         }
@@ -348,6 +349,42 @@ static NTSTATUS kill_scheduler( struct ums_call *call, struct ums_context *targe
     }
     CloseHandle( thread );
     return status;
+}
+
+/* It ended in the middle of a call that its worker made as it: nobody has the worker's registers. */
+static void end_too( const struct ums_context *w )
+{
+    HANDLE thread = OpenThread( THREAD_TERMINATE, FALSE, atomic_load( &w->tid ) );
+
+    if (!thread) return;
+    TerminateThread( thread, STATUS_THREAD_IS_TERMINATING );
+    CloseHandle( thread );
+}
+
+/* Another process has ended the scheduler's thread. Its worker is saved by that thread itself, if it
+   was carried, or is at home, where it may be about to post. */
+void ums_scheduler_gone( struct ums_context *target )
+{
+    struct ums_scheduler *s = target->scheduler;
+    struct ums_context *w = s->current;
+    struct hold hold;
+
+    if (w && w->owner == s)
+    {
+        uint64_t word = atomic_load( &w->word );
+
+        if (word_state( word ) == WORKER_CARRIED) end_too( w );
+        else if (word & WORD_PREEMPTED) ums_worker_queue_stopped( w, word );
+        else if (word_state( word ) == WORKER_RUNNING || word_state( word ) == WORKER_INKERNEL)
+        {
+            if (hold_worker( NULL, w, &hold ))
+            {
+                if (w->owner == s) ums_worker_taken( w );
+                let_go( NULL, w, &hold, 0 );
+            }
+        }
+    }
+    ums_scheduler_killed( target );
 }
 
 static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
@@ -374,6 +411,7 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     struct ums_context *target = thread ? ums_context_of_handle( thread, self ) : self;
 
     (void)row;
+    if (target == self) ke_warden_dismiss( self );
     if (!target) return (uint64_t)native( call );
     if (target != self) return (uint64_t)kill_other( call, target, self );
     if (self->kind == CONTEXT_SCHEDULER) ums_scheduler_end( self );

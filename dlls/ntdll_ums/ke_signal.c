@@ -17,6 +17,7 @@
 #include <windows.h>
 #include <string.h>
 #include "ums_core.h"
+#include "asm_offsets.h"
 #include "hook.h"
 #include "ke_win32.h"
 #include "private/trace.h"
@@ -315,11 +316,93 @@ static void __attribute__((sysv_abi)) on_usr1( int sig, void *info, struct linux
 
 /* ---- SIGQUIT ---- */
 
+/* All of the extended state that fits, which is what the switch saves too. */
+static void keep_extended_state( struct ums_context *w, const struct linux_context *frame )
+{
+    const char *fp = (const char *)frame->fp;
+    const uint32_t *software = (const uint32_t *)(fp + XSTATE_HEADER - 48);
+    char *area = (char *)w->home - HOME_SIZE;
+    uint64_t *header = (uint64_t *)(area + XSTATE_HEADER);
+    uint32_t size = XSTATE_HEADER;
+
+    if (*software == XSTATE_MAGIC) size = software[4] < HOME_IRET ? software[4] : HOME_IRET;
+    memcpy( area, fp, size );
+    if (size == XSTATE_HEADER)
+    {
+        memset( header, 0, 64 );
+        *header = 3;
+    }
+    *header &= ums_xsave_mask;
+    header[1] = 0;
+}
+
+/* As the switch does it (STACK_HAS_GROWN): it is the carrier's thread block that knows. */
+static void keep_stack_limit( struct ums_context *w, const struct ums_scheduler *s )
+{
+    void *limit = *(void **)((char *)s->teb + TEB_STACK_LIMIT);
+
+    if (limit == w->stack.limit) return;
+    w->stack.limit = limit;
+    if (*(void **)((char *)w->teb + TEB_STACK_BASE) == w->stack.base)
+        *(void **)((char *)w->teb + TEB_STACK_LIMIT) = limit;
+    else
+    {
+        w->grown.base  = w->stack.base;
+        w->grown.limit = limit;
+    }
+}
+
+/* The carrier ends in the middle of the worker's code, which somebody else will carry on: the warden
+   puts it on its list. */
+static void leave_worker( struct ums_context *w, const struct linux_context *frame )
+{
+    struct ums_scheduler *s = w->owner;
+    CONTEXT context;
+
+    load_frame( frame, &context );
+    ke_keep_registers( w, &context );
+    keep_extended_state( w, frame );
+    keep_stack_limit( w, s );
+    ums_set_teb( s->teb );
+    ums_worker_left_behind( w );
+}
+
+/* On a handler's stack, and so in a fault that is being handled? */
+static int is_on_signal_stack( const struct linux_context *frame )
+{
+    return frame->rsp - frame->stack[0] < frame->stack[2];
+}
+
+/* May the thread end here? If it carries a worker that is saved first. */
+static int may_end( enum role role, struct ums_context *context, const struct linux_context *frame )
+{
+    int ours = ke_is_our_code( frame->rip );
+
+    switch (role)
+    {
+    case ROLE_HOME:
+        return !ours || !atomic_load( &context->busy );
+    case ROLE_SCHEDULER:
+        return !ours || (frame->rdi == (ULONG_PTR)&context->scheduler->park.token &&
+                         frame->rsi == LINUX_FUTEX_WAIT_PRIVATE);
+    case ROLE_CARRIER:
+        if (ours || is_on_signal_stack( frame ) || context->owner->current != context) return 0;
+        leave_worker( context, frame );
+        return 1;
+    default:
+        return 1;
+    }
+}
+
 static void __attribute__((sysv_abi)) on_quit( int sig, void *info, struct linux_context *frame )
 {
     struct ums_context *context;
+    enum role role = find_role( &context );
 
-    if (find_role( &context ) != ROLE_OTHER) ke_warden_hurry();
+    if (role == ROLE_OTHER) ke_warden_ends();
+    else if (!may_end( role, context, frame ) &&
+             comes_later( role == ROLE_CARRIER ? context->owner->context : context, sig )) return;
+    else ke_warden_hurry();
     call_wine( &wine_quit, sig, info, frame );
 }
 

@@ -35,6 +35,7 @@
 #define BEFORE_TAKEN    5000000                 /* so long a handler waits for its turn, */
 #define BEFORE_ANSWERED 30000000                /* and for the answer: longer than the answer takes */
 #define CARRIER_LOOKS   500                     /* of MOMENT: how long a carrier may take to leave */
+#define DISMISSAL       500                     /* ms */
 #define LAST_ROUNDS     2                       /* without anybody to look after */
 
 #define THREAD_SUSPEND_COUNT ((THREADINFOCLASS)35)
@@ -69,6 +70,9 @@ static struct slot
 static _Atomic uint32_t asked;                  /* counts; the warden sleeps on it */
 static _Atomic uint32_t hurry;                  /* looks to be made soon */
 static _Atomic uint32_t wards;                  /* threads with an entry */
+static _Atomic uint32_t warden_thread;          /* as Linux calls it */
+static _Atomic uint32_t warden_tid;             /* as Windows does */
+static _Atomic uint32_t dismissed;              /* it ends where there are fewer wards than that */
 static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
 
 /* ---- in signal handlers ---- */
@@ -77,6 +81,17 @@ static void poke( void )
 {
     atomic_fetch_add( &asked, 1 );
     ke_wake( &asked, 0 );
+}
+
+static int take_slot( struct slot *slot, uint32_t state )
+{
+    return atomic_compare_exchange_strong( &slot->state, &state, SLOT_FREE );
+}
+
+static void send_signal( uint32_t thread, uint32_t signal )
+{
+    ums_linux_syscall( LINUX_TGKILL, ums_linux_syscall( LINUX_GETPID, 0, 0, 0, 0 ), thread, signal,
+                       0 );
 }
 
 static struct slot *get_slot( void )
@@ -147,6 +162,19 @@ int ke_warden_later( uint32_t thread, uint32_t signal )
     slot->signal = signal;
     atomic_store( &slot->state, SLOT_SIGNAL );
     poke();
+    /* it has just ended, and may not have seen this one */
+    return atomic_load( &wardens ) || !take_slot( slot, SLOT_SIGNAL );
+}
+
+int ke_warden_ends( void )
+{
+    int i;
+
+    if ((uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) != atomic_load( &warden_thread ))
+        return 0;
+    atomic_store( &wardens, 0 );
+    for (i = 0; i < QUESTIONS; i++)
+        if (take_slot( &slots[i], SLOT_SIGNAL )) send_signal( slots[i].thread, slots[i].signal );
     return 1;
 }
 
@@ -211,7 +239,6 @@ static enum ke_answer find_answer( struct slot *slot )
 /* How many signals are to be sent in a moment. */
 static int answer_all( int send )
 {
-    int64_t process = (int64_t)ums_linux_syscall( LINUX_GETPID, 0, 0, 0, 0 );
     int i, later = 0;
 
     for (i = 0; i < QUESTIONS; i++)
@@ -229,8 +256,7 @@ static int answer_all( int send )
         {
             uint32_t thread = slot->thread, signal = slot->signal;
 
-            atomic_store( &slot->state, SLOT_FREE );
-            ums_linux_syscall( LINUX_TGKILL, process, thread, signal, 0 );
+            if (take_slot( slot, SLOT_SIGNAL )) send_signal( thread, signal );
         }
         else if (state == SLOT_SIGNAL) later++;
     }
@@ -246,9 +272,7 @@ static void free_slots( const struct ums_context *w )
 
     for (i = 0; i < QUESTIONS; i++)
     {
-        uint32_t state = SLOT_ANSWERED;
-
-        if (slots[i].w == w) atomic_compare_exchange_strong( &slots[i].state, &state, SLOT_FREE );
+        if (slots[i].w == w) take_slot( &slots[i], SLOT_ANSWERED );
     }
 }
 
@@ -265,6 +289,14 @@ static int worker_is_gone( struct ums_context *w )
     return done;
 }
 
+static int is_gone( struct ums_context *context )
+{
+    if (atomic_load( &context->killed_here )) return 1;
+    if (context->kind == CONTEXT_WORKER) return worker_is_gone( context );
+    if (context->scheduler) ums_scheduler_gone( context );
+    return 1;
+}
+
 static void look_for_ends( void )
 {
     uint32_t i, made = ums_pool_made( &ums_context_pool );
@@ -276,8 +308,7 @@ static void look_for_ends( void )
 
         if (!(thread & OWNER_DIED)) continue;
         free_slots( context );
-        if (context->kind == CONTEXT_WORKER && !atomic_load( &context->killed_here ) &&
-            !worker_is_gone( context )) continue;
+        if (!is_gone( context )) continue;
         if (atomic_compare_exchange_strong( &context->life.thread, &thread, 0 ))
             atomic_fetch_sub( &wards, 1 );
     }
@@ -287,12 +318,23 @@ static void look_for_ends( void )
 
 /* Who comes to be looked after counts first and then sees to it that there is a warden; here it is
    the other way round. */
-static DWORD WINAPI warden( void *arg )
+static int may_go( void )
+{
+    uint32_t but = atomic_exchange( &dismissed, 0 );
+
+    atomic_store( &wardens, 0 );
+    return atomic_load( &wards ) < (but ? but : 1) || atomic_exchange( &wardens, 1 );
+}
+
+/* DLLs are not told that it ends, because somebody who waits for it may be in the loader. */
+_Noreturn static DWORD WINAPI warden( void *arg )
 {
     int64_t next = 0;
     int idle = 0;
 
     (void)arg;
+    atomic_store( &warden_tid, GetCurrentThreadId() );
+    atomic_store( &warden_thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) );
     for (;;)
     {
         uint32_t seen = atomic_load( &asked ), soon = atomic_load( &hurry );
@@ -306,15 +348,25 @@ static DWORD WINAPI warden( void *arg )
             next = now + LOOK_AGAIN;
             idle = atomic_load( &wards ) ? 0 : idle + 1;
         }
-        if (idle > LAST_ROUNDS)
-        {
-            atomic_store( &wardens, 0 );
-            if (!atomic_load( &wards ) || atomic_exchange( &wardens, 1 )) return 0;
-            idle = 0;
-        }
+        if ((idle > LAST_ROUNDS || atomic_load( &dismissed )) && may_go())
+            for (;;) TerminateThread( GetCurrentThread(), 0 );
         ke_wait( &asked, seen, &sleep );
         if (later) answer_all( 1 );
     }
+}
+
+void ke_warden_dismiss( const struct ums_context *self )
+{
+    uint32_t own = self && atomic_load( &self->life.thread ), tid = atomic_load( &warden_tid );
+    HANDLE thread;
+
+    if (!atomic_load( &wardens ) || atomic_load( &wards ) > own || tid == GetCurrentThreadId())
+        return;
+    if (!(thread = OpenThread( SYNCHRONIZE, FALSE, tid ))) return;
+    atomic_store( &dismissed, own + 1 );
+    poke();
+    WaitForSingleObject( thread, DISMISSAL );
+    CloseHandle( thread );
 }
 
 static void see_to_a_warden( void )

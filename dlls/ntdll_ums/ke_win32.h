@@ -89,6 +89,11 @@ enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, 
 int ke_warden_later( uint32_t thread, uint32_t signal );
 /* Somebody is about to end. From a signal handler. */
 void ke_warden_hurry( void );
+/* The calling thread, a context's or a plain one, is about to end. If nobody else is left to be
+   looked after, the warden ends first: it must not be the last thread of the process. */
+void ke_warden_dismiss( const struct ums_context *self );
+/* The calling thread is about to end: 1 if it is the warden, which sends all signals at once. */
+int ke_warden_ends( void );
 
 #define LINUX_SIGQUIT  3
 #define LINUX_SIGUSR1  10

@@ -392,6 +392,9 @@ void ums_worker_end( struct ums_context *w );
 void ums_worker_killed( struct ums_context *w ); /* by whoever killed the thread */
 /* By whoever has found kill_pending set: its carrier, or who has let that go on. */
 void ums_worker_killed_finish( struct ums_context *w );
+/* On a carrier that is about to end, past all that makes it a carrier: its state is saved, as for
+   ums_left_preempted, but somebody else has to queue it. */
+void ums_worker_left_behind( struct ums_context *w );
 void ums_worker_pin( struct ums_context *w ); /* by whoever keeps it from being executed */
 void ums_worker_taken( struct ums_context *w ); /* from a scheduler that is being killed */
 void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */

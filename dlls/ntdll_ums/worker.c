@@ -368,6 +368,11 @@ void ums_worker_killed_finish( struct ums_context *w )
     ums_context_unref( w );
 }
 
+void ums_worker_left_behind( struct ums_context *w )
+{
+    worker_leave_carrier( w, WORKER_BLOCKED | WORD_PREEMPTED );
+}
+
 /* It stands still and has been given breakpoints, which are its own thread's: so that is where it is
    resumed. What is not parked finds out when it parks (ke_look_at_stack). */
 void ums_worker_pin( struct ums_context *w )
