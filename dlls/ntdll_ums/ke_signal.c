@@ -24,7 +24,12 @@
 
 #define LINUX_RT_SIGACTION   13
 #define LINUX_RT_SIGPROCMASK 14
+#define LINUX_TIMER_CREATE   222
+#define LINUX_TIMER_SETTIME  223
+#define LINUX_TIMER_DELETE   226
 #define LINUX_SIG_SETMASK    2
+#define LINUX_SIGEV_THREAD_ID 4
+#define CLOCK_MONOTONIC      1
 #define LINUX_FUTEX_WAIT_PRIVATE 128
 #define SIGNAL_SET_SIZE      8
 
@@ -36,7 +41,8 @@
 #define FP_SIZE     0x1a0                       /* of an FXSAVE image: what is registers */
 #define XSTATE_HEADER 512                       /* behind it, where there is more */
 #define XSTATE_MAGIC  0x46505853
-#define MOST_TRIES  500                         /* each a fifth of a millisecond or more */
+#define MOMENT      200000                      /* ns, before a signal comes again */
+#define MOST_TRIES  500
 
 /* As Linux lays them out. */
 struct linux_action
@@ -45,6 +51,13 @@ struct linux_action
     uint64_t flags;
     void    *restorer;
     uint64_t mask;
+};
+
+struct linux_sigevent
+{
+    uint64_t value;
+    int      sig, notify;
+    uint32_t thread, pad[11];
 };
 
 struct linux_context
@@ -171,14 +184,20 @@ enum place
     PLACE_RUNNING                               /* at home, in the program or in a quick call */
 };
 
-/* Asleep until the worker is executed at home: in its parking place, or in a signal (stop_running). */
-static int is_asleep( const struct ums_context *w, const struct linux_context *frame )
+/* In ke_wait, or right before or behind it. */
+static int is_in_wait( const struct linux_context *frame )
 {
     extern char ums_linux_syscall_end[];
 
     return frame->rip - (ULONG_PTR)ums_linux_syscall <
            (ULONG_PTR)ums_linux_syscall_end - (ULONG_PTR)ums_linux_syscall &&
-           frame->rdi == (ULONG_PTR)&w->park.token && frame->rsi == LINUX_FUTEX_WAIT_PRIVATE;
+           frame->rsi == LINUX_FUTEX_WAIT_PRIVATE;
+}
+
+/* Asleep until the worker is executed at home: in its parking place, or in a signal (stop_running). */
+static int is_asleep( const struct ums_context *w, const struct linux_context *frame )
+{
+    return is_in_wait( frame ) && frame->rdi == (ULONG_PTR)&w->park.token;
 }
 
 /* Who suspends a worker from inside counts it first: then this is no matter of ours. */
@@ -293,23 +312,66 @@ static void stop_running( struct ums_context *w, int sig, void *info, struct lin
     w->preempted = 0;
 }
 
-/* A thread in the middle of something of ours goes on for a moment. */
+/* ---- later ---- */
+
+/* A timer of Linux, made for the purpose: nobody else is needed for it. */
+static void end_timer( struct ums_context *context )
+{
+    if (context->timer) ums_linux_syscall( LINUX_TIMER_DELETE, context->timer - 1, 0, 0, 0 );
+    context->timer = 0;
+}
+
+/* A thread in the middle of something of ours goes on for a moment, then it gets the signal again. */
 static int comes_later( struct ums_context *context, int sig )
 {
-    if (context->tries++ < MOST_TRIES &&
-        ke_warden_later( atomic_load( &context->life.thread ), sig )) return 1;
+    static const int64_t moment[4] = { 0, 0, 0, MOMENT };
+    struct linux_sigevent event = { .sig = sig, .notify = LINUX_SIGEV_THREAD_ID };
+    uint32_t timer = 0;
+
+    end_timer( context );
+    if (context->tries++ < MOST_TRIES)
+    {
+        event.thread = atomic_load( &context->life.thread );
+        if (!ums_linux_syscall( LINUX_TIMER_CREATE, CLOCK_MONOTONIC, (uint64_t)&event,
+                                (uint64_t)&timer, 0 ))
+        {
+            context->timer = timer + 1;
+            ums_linux_syscall( LINUX_TIMER_SETTIME, timer, 0, (uint64_t)moment, 0 );
+            return 1;
+        }
+    }
     context->tries = 0;
     return 0;
+}
+
+static void came( struct ums_context *context )
+{
+    end_timer( context );
+    context->tries = 0;
+}
+
+/* ---- the handlers ---- */
+
+static void stop_other( int sig, void *info, struct linux_context *frame )
+{
+    uint32_t thread = (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 );
+
+    ke_warden_stops( thread, 1 );
+    call_wine( &wine_usr1, sig, info, frame );
+    ke_warden_stops( thread, 0 );
 }
 
 static void __attribute__((sysv_abi)) on_usr1( int sig, void *info, struct linux_context *frame )
 {
     struct ums_context *w;
+    enum role role = find_role( &w );
     enum place place = PLACE_CALL;
 
-    if (find_role( &w ) == ROLE_HOME) place = find_place( w, frame );
+    if (role == ROLE_HOME) place = find_place( w, frame );
     if (place == PLACE_MIDDLE && comes_later( w, sig )) return;
-    if (place == PLACE_PARKED) stop_parked( w, sig, info, frame );
+    if (role == ROLE_HOME) came( w );
+    if (role == ROLE_OTHER) stop_other( sig, info, frame );
+    else if (place == PLACE_PARKED) stop_parked( w, sig, info, frame );
     else if (place == PLACE_RUNNING) stop_running( w, sig, info, frame );
     else call_wine( &wine_usr1, sig, info, frame );
 }
@@ -383,8 +445,7 @@ static int may_end( enum role role, struct ums_context *context, const struct li
     case ROLE_HOME:
         return !ours || !atomic_load( &context->busy );
     case ROLE_SCHEDULER:
-        return !ours || (frame->rdi == (ULONG_PTR)&context->scheduler->park.token &&
-                         frame->rsi == LINUX_FUTEX_WAIT_PRIVATE);
+        return !ours || is_in_wait( frame );
     case ROLE_CARRIER:
         if (ours || is_on_signal_stack( frame ) || context->owner->current != context) return 0;
         leave_worker( context, frame );
@@ -396,13 +457,16 @@ static int may_end( enum role role, struct ums_context *context, const struct li
 
 static void __attribute__((sysv_abi)) on_quit( int sig, void *info, struct linux_context *frame )
 {
-    struct ums_context *context;
+    struct ums_context *context, *own;
     enum role role = find_role( &context );
 
-    if (role == ROLE_OTHER) ke_warden_ends();
-    else if (!may_end( role, context, frame ) &&
-             comes_later( role == ROLE_CARRIER ? context->owner->context : context, sig )) return;
-    else ke_warden_hurry();
+    if (role != ROLE_OTHER)
+    {
+        own = role == ROLE_CARRIER ? context->owner->context : context;
+        if (!may_end( role, context, frame ) && comes_later( own, sig )) return;
+        came( own );
+        ke_warden_hurry();
+    }
     call_wine( &wine_quit, sig, info, frame );
 }
 

@@ -31,9 +31,8 @@
 #define LOOK_AGAIN      1000000                 /* 100 ns: who has ended? */
 #define LOOK_SOON       10000                   /* the same, when somebody is about to */
 #define SOON_LOOKS      20
-#define MOMENT          2000                    /* 100 ns: before a signal is sent again */
-#define BEFORE_TAKEN    5000000                 /* so long a handler waits for its turn, */
-#define BEFORE_ANSWERED 30000000                /* and for the answer: longer than the answer takes */
+#define MOMENT          2000                    /* 100 ns */
+#define PATIENCE        30000000                /* so long a handler waits for its answer */
 #define CARRIER_LOOKS   500                     /* of MOMENT: how long a carrier may take to leave */
 #define DISMISSAL       500                     /* ms */
 #define LAST_ROUNDS     2                       /* without anybody to look after */
@@ -52,8 +51,9 @@ enum
     SLOT_BEING_ASKED,                           /* by who asks */
     SLOT_ASKED,
     SLOT_TAKEN,                                 /* by the warden */
+    SLOT_DECIDED,                               /* it will be held */
     SLOT_ANSWERED,
-    SLOT_SIGNAL                                 /* send a signal again; the warden's */
+    SLOT_ABANDONED                              /* the warden frees it */
 };
 
 /* Who changes the state into BEING_ASKED writes the rest. */
@@ -62,7 +62,7 @@ static struct slot
     _Atomic uint32_t state;
     enum ke_question question;
     enum ke_answer answer;
-    uint32_t tid, thread, signal;
+    uint32_t tid;
     struct ums_context *w;
     uint64_t rip;
 } slots[QUESTIONS];
@@ -70,6 +70,7 @@ static struct slot
 static _Atomic uint32_t asked;                  /* counts; the warden sleeps on it */
 static _Atomic uint32_t hurry;                  /* looks to be made soon */
 static _Atomic uint32_t wards;                  /* threads with an entry */
+static _Atomic uint32_t stopped;                /* somebody has suspended the warden */
 static _Atomic uint32_t warden_thread;          /* as Linux calls it */
 static _Atomic uint32_t warden_tid;             /* as Windows does */
 static _Atomic uint32_t dismissed;              /* it ends where there are fewer wards than that */
@@ -83,27 +84,18 @@ static void poke( void )
     ke_wake( &asked, 0 );
 }
 
-static int take_slot( struct slot *slot, uint32_t state )
+static int change_slot( struct slot *slot, uint32_t from, uint32_t to )
 {
-    return atomic_compare_exchange_strong( &slot->state, &state, SLOT_FREE );
-}
-
-static void send_signal( uint32_t thread, uint32_t signal )
-{
-    ums_linux_syscall( LINUX_TGKILL, ums_linux_syscall( LINUX_GETPID, 0, 0, 0, 0 ), thread, signal,
-                       0 );
+    return atomic_compare_exchange_strong( &slot->state, &from, to );
 }
 
 static struct slot *get_slot( void )
 {
-    uint32_t none;
     int i;
 
-    if (!atomic_load( &wardens )) return NULL;
+    if (!atomic_load( &wardens ) || atomic_load( &stopped )) return NULL;
     for (i = 0; i < QUESTIONS; i++)
-        if (none = SLOT_FREE, atomic_compare_exchange_strong( &slots[i].state, &none,
-                                                              SLOT_BEING_ASKED ))
-            return &slots[i];
+        if (change_slot( &slots[i], SLOT_FREE, SLOT_BEING_ASKED )) return &slots[i];
     return NULL;
 }
 
@@ -116,29 +108,38 @@ static int64_t linux_clock( void )
     return now.sec * 10000000 + now.nsec / 100;
 }
 
-/* One that is not taken in time is taken back. */
-static int wait_for_answer( struct slot *slot )
+/* Somebody may suspend all threads of the process and ask for the registers of each: so a warden that
+   stands still is not waited for. What is decided has to be waited for where the thread runs the
+   worker's code: that takes no call of the warden's. */
+static int give_up( struct slot *slot, uint32_t state, int64_t waited )
+{
+    if (waited < PATIENCE && !atomic_load( &stopped )) return 0;
+    if (state == SLOT_ASKED) return change_slot( slot, state, SLOT_FREE );
+    if (state == SLOT_DECIDED && slot->question != KE_PARKED) return 0;
+    return change_slot( slot, state, SLOT_ABANDONED );
+}
+
+static enum ke_answer wait_for_answer( struct slot *slot )
 {
     static const int64_t look = 100000;
     int64_t begin = linux_clock();
+    enum ke_answer answer;
     uint32_t state;
 
     while ((state = atomic_load( &slot->state )) != SLOT_ANSWERED)
     {
-        int64_t waited = linux_clock() - begin;
-
-        if (state == SLOT_ASKED && waited > BEFORE_TAKEN &&
-            atomic_compare_exchange_strong( &slot->state, &state, SLOT_FREE )) return 0;
-        if (state == SLOT_TAKEN && waited > BEFORE_ANSWERED) return 0;
+        if (give_up( slot, state, linux_clock() - begin ))
+            return state == SLOT_DECIDED ? KE_HELD : KE_LEAVE_IT;
         ke_wait( &slot->state, state, &look );
     }
-    return 1;
+    answer = slot->answer;
+    atomic_store( &slot->state, SLOT_FREE );
+    return answer;
 }
 
 enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, uint64_t rip )
 {
     struct slot *slot = get_slot();
-    enum ke_answer answer;
 
     if (!slot) return KE_LEAVE_IT;
     slot->question = question;
@@ -147,41 +148,18 @@ enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, 
     slot->rip      = rip;
     atomic_store( &slot->state, SLOT_ASKED );
     poke();
-    if (!wait_for_answer( slot )) return KE_LEAVE_IT;
-    answer = slot->answer;
-    atomic_store( &slot->state, SLOT_FREE );
-    return answer;
-}
-
-int ke_warden_later( uint32_t thread, uint32_t signal )
-{
-    struct slot *slot = get_slot();
-
-    if (!slot) return 0;
-    slot->thread = thread;
-    slot->signal = signal;
-    atomic_store( &slot->state, SLOT_SIGNAL );
-    poke();
-    /* it has just ended, and may not have seen this one */
-    return atomic_load( &wardens ) || !take_slot( slot, SLOT_SIGNAL );
-}
-
-int ke_warden_ends( void )
-{
-    int i;
-
-    if ((uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) != atomic_load( &warden_thread ))
-        return 0;
-    atomic_store( &wardens, 0 );
-    for (i = 0; i < QUESTIONS; i++)
-        if (take_slot( &slots[i], SLOT_SIGNAL )) send_signal( slots[i].thread, slots[i].signal );
-    return 1;
+    return wait_for_answer( slot );
 }
 
 void ke_warden_hurry( void )
 {
     atomic_store( &hurry, SOON_LOOKS );
     poke();
+}
+
+void ke_warden_stops( uint32_t thread, int stops )
+{
+    if (thread == atomic_load( &warden_thread )) atomic_store( &stopped, stops );
 }
 
 /* ---- suspended and resumed ---- */
@@ -217,6 +195,7 @@ static enum ke_answer hold( struct slot *slot )
 
     if (suspensions( slot->tid ) <= word_suspended( atomic_load( &w->word ) )) return KE_LEAVE_IT;
     in_call = slot->question == KE_RUNNING && !ke_is_user_code( slot->rip );
+    if (!change_slot( slot, SLOT_TAKEN, SLOT_DECIDED )) return KE_LEAVE_IT;
     if (in_call) w->preempted = 0;
     atomic_fetch_or( &w->word, WORD_FOREIGN );
     ums_worker_held( w );
@@ -236,31 +215,20 @@ static enum ke_answer find_answer( struct slot *slot )
     return answer;
 }
 
-/* How many signals are to be sent in a moment. */
-static int answer_all( int send )
+static void answer_all( void )
 {
-    int i, later = 0;
+    int i;
 
     for (i = 0; i < QUESTIONS; i++)
     {
         struct slot *slot = &slots[i];
-        uint32_t state = SLOT_ASKED;
 
-        if (atomic_compare_exchange_strong( &slot->state, &state, SLOT_TAKEN ))
-        {
-            slot->answer = find_answer( slot );
-            atomic_store( &slot->state, SLOT_ANSWERED );
-            ke_wake( &slot->state, 0 );
-        }
-        else if (state == SLOT_SIGNAL && send)
-        {
-            uint32_t thread = slot->thread, signal = slot->signal;
-
-            if (take_slot( slot, SLOT_SIGNAL )) send_signal( thread, signal );
-        }
-        else if (state == SLOT_SIGNAL) later++;
+        if (!change_slot( slot, SLOT_ASKED, SLOT_TAKEN )) continue;
+        slot->answer = find_answer( slot );
+        if (change_slot( slot, SLOT_TAKEN, SLOT_ANSWERED ) ||
+            change_slot( slot, SLOT_DECIDED, SLOT_ANSWERED )) ke_wake( &slot->state, 0 );
+        else atomic_store( &slot->state, SLOT_FREE );
     }
-    return later;
 }
 
 /* ---- ended ---- */
@@ -271,9 +239,7 @@ static void free_slots( const struct ums_context *w )
     int i;
 
     for (i = 0; i < QUESTIONS; i++)
-    {
-        if (slots[i].w == w) take_slot( &slots[i], SLOT_ANSWERED );
-    }
+        if (slots[i].w == w) change_slot( &slots[i], SLOT_ANSWERED, SLOT_FREE );
 }
 
 /* 0: not yet, its carrier stands still. */
@@ -297,6 +263,18 @@ static int is_gone( struct ums_context *context )
     return 1;
 }
 
+/* Nobody has heard that it was resumed. */
+static void queue_forgotten( struct ums_context *w )
+{
+    uint64_t word = atomic_load( &w->word );
+    uint32_t tid = atomic_load( &w->tid );
+
+    if (word_state( word ) != WORKER_BLOCKED || (word & WORD_HELD) || !(word & WORD_PREEMPTED) ||
+        !ums_context_hold( w, tid )) return;
+    ums_worker_queue_stopped( w, word );
+    ums_context_unref( w );
+}
+
 static void look_for_ends( void )
 {
     uint32_t i, made = ums_pool_made( &ums_context_pool );
@@ -306,7 +284,11 @@ static void look_for_ends( void )
         struct ums_context *context = ums_pool_any( &ums_context_pool, i );
         uint32_t thread = atomic_load( &context->life.thread );
 
-        if (!(thread & OWNER_DIED)) continue;
+        if (!(thread & OWNER_DIED))
+        {
+            if (thread) queue_forgotten( context );
+            continue;
+        }
         free_slots( context );
         if (!is_gone( context )) continue;
         if (atomic_compare_exchange_strong( &context->life.thread, &thread, 0 ))
@@ -338,9 +320,9 @@ _Noreturn static DWORD WINAPI warden( void *arg )
     for (;;)
     {
         uint32_t seen = atomic_load( &asked ), soon = atomic_load( &hurry );
-        int later = answer_all( 0 );
-        int64_t now = ke_clock(), sleep = later ? MOMENT : soon ? LOOK_SOON : LOOK_AGAIN;
+        int64_t now = ke_clock(), sleep = soon ? LOOK_SOON : LOOK_AGAIN;
 
+        answer_all();
         if (soon) atomic_compare_exchange_strong( &hurry, &soon, soon - 1 );
         if (soon || now >= next)
         {
@@ -351,7 +333,6 @@ _Noreturn static DWORD WINAPI warden( void *arg )
         if ((idle > LAST_ROUNDS || atomic_load( &dismissed )) && may_go())
             for (;;) TerminateThread( GetCurrentThread(), 0 );
         ke_wait( &asked, seen, &sleep );
-        if (later) answer_all( 1 );
     }
 }
 

@@ -85,21 +85,17 @@ enum ke_answer
 };
 
 enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, uint64_t rip );
-/* Send this thread the signal again in a moment. 0: there is nobody to do it. */
-int ke_warden_later( uint32_t thread, uint32_t signal );
 /* Somebody is about to end. From a signal handler. */
 void ke_warden_hurry( void );
 /* The calling thread, a context's or a plain one, is about to end. If nobody else is left to be
    looked after, the warden ends first: it must not be the last thread of the process. */
 void ke_warden_dismiss( const struct ums_context *self );
-/* The calling thread is about to end: 1 if it is the warden, which sends all signals at once. */
-int ke_warden_ends( void );
+/* The calling thread, which may be the warden, is about to stand still, or goes on. */
+void ke_warden_stops( uint32_t thread, int stops );
 
 #define LINUX_SIGQUIT  3
 #define LINUX_SIGUSR1  10
-#define LINUX_GETPID   39
 #define LINUX_GETTID   186
-#define LINUX_TGKILL   234
 
 /* switch_x86_64.S */
 void ke_switch_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param );
