@@ -7,8 +7,8 @@
  *
  * SIGUSR1 asks a thread to stop, or to tell its registers, or to do something for the wineserver.
  * Its handler waits until the thread may go on. So before it is called, the worker of a thread that
- * somebody has suspended is taken off its scheduler; and the handler is shown the worker's registers
- * in place of those of a home thread that sleeps. SIGQUIT ends a thread.
+ * somebody has suspended is taken off its scheduler; and the handler is shown the worker's
+ * registers in place of those of a home thread that sleeps. SIGQUIT ends a thread.
  *
  * A handler makes no NT call: the signal may have come in the middle of one. What needs calls is
  * done by the warden, a thread of ours (ke_warden.c).
@@ -194,7 +194,7 @@ static int is_in_wait( const struct linux_context *frame )
            frame->rsi == LINUX_FUTEX_WAIT_PRIVATE;
 }
 
-/* Asleep until the worker is executed at home: in its parking place, or in a signal (stop_running). */
+/* Asleep until the worker is executed at home: in its parking place, or in stop_running. */
 static int is_asleep( const struct ums_context *w, const struct linux_context *frame )
 {
     return is_in_wait( frame ) && frame->rdi == (ULONG_PTR)&w->park.token;
@@ -321,7 +321,7 @@ static void end_timer( struct ums_context *context )
     context->timer = 0;
 }
 
-/* A thread in the middle of something of ours goes on for a moment, then it gets the signal again. */
+/* A thread in the middle of something of ours goes on for a moment, and gets the signal again. */
 static int comes_later( struct ums_context *context, int sig )
 {
     static const int64_t moment[4] = { 0, 0, 0, MOMENT };
@@ -414,8 +414,8 @@ static void keep_stack_limit( struct ums_context *w, const struct ums_scheduler 
     }
 }
 
-/* The carrier ends in the middle of the worker's code, which somebody else will carry on: the warden
-   puts it on its list. */
+/* The carrier ends in the middle of the worker's code, which somebody else will carry on: the
+   warden puts it on its list. */
 static void leave_worker( struct ums_context *w, const struct linux_context *frame )
 {
     struct ums_scheduler *s = w->owner;
@@ -493,7 +493,8 @@ static void put_in_front( int sig, linux_handler handler, const struct linux_act
 
 void ke_signal_start( void )
 {
-    if (!ke_parks_outside() || action( LINUX_SIGUSR1, NULL, &wine_usr1 ) ||
+    if (!ke_parks_outside()) return;            /* perhaps not Linux */
+    if (action( LINUX_SIGUSR1, NULL, &wine_usr1 ) ||
         action( LINUX_SIGQUIT, NULL, &wine_quit ) || !is_as_expected( &wine_usr1 ) ||
         !is_as_expected( &wine_quit ))
     {

@@ -33,7 +33,7 @@
 #define SOON_LOOKS      20
 #define MOMENT          2000                    /* 100 ns */
 #define PATIENCE        30000000                /* so long a handler waits for its answer */
-#define CARRIER_LOOKS   500                     /* of MOMENT: how long a carrier may take to leave */
+#define CARRIER_LOOKS   500                     /* each a MOMENT: a carrier takes time to leave */
 #define DISMISSAL       500                     /* ms */
 #define LAST_ROUNDS     2                       /* without anybody to look after */
 
@@ -108,8 +108,8 @@ static int64_t linux_clock( void )
     return now.sec * 10000000 + now.nsec / 100;
 }
 
-/* Somebody may suspend all threads of the process and ask for the registers of each: so a warden that
-   stands still is not waited for. What is decided has to be waited for where the thread runs the
+/* Somebody may suspend all threads of the process and ask for the registers of each: so a warden
+   that stands still is not waited for. What is decided has to be waited for where the thread runs the
    worker's code: that takes no call of the warden's. */
 static int give_up( struct slot *slot, uint32_t state, int64_t waited )
 {
@@ -378,8 +378,8 @@ static struct robust_head *robust_list( void )
     return head;
 }
 
-/* A context's last thread may have been killed a moment ago, and still have the entry: it walks into
-   this thread's list then, finds nothing of its own, and Linux stops it. */
+/* A context's last thread may have been killed a moment ago, and still have the entry: it walks
+   into this thread's list then, finds nothing of its own, and Linux stops it. */
 void ke_thread_enters( struct ums_context *context )
 {
     struct ke_life *life = &context->life;
