@@ -467,6 +467,7 @@ static void __attribute__((sysv_abi)) on_quit( int sig, void *info, struct linux
         came( own );
         ke_warden_hurry();
     }
+    else ke_warden_stops( (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ), 1 );
     call_wine( &wine_quit, sig, info, frame );
 }
 

@@ -71,7 +71,8 @@ static _Atomic uint32_t asked;                  /* counts; the warden sleeps on 
 static _Atomic uint32_t hurry;                  /* looks to be made soon */
 static _Atomic uint32_t wards;                  /* threads with an entry */
 static _Atomic uint32_t stopped;                /* somebody has suspended the warden */
-static _Atomic uint32_t warden_thread;          /* as Linux calls it */
+static _Atomic uint32_t warden_thread;          /* as Linux calls it; 0 before it runs, which may
+                                                   have to wait for the loader lock */
 static _Atomic uint32_t warden_tid;             /* as Windows does */
 static _Atomic uint32_t dismissed;              /* it ends where there are fewer wards than that */
 static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
@@ -93,7 +94,7 @@ static struct slot *get_slot( void )
 {
     int i;
 
-    if (!atomic_load( &wardens ) || atomic_load( &stopped )) return NULL;
+    if (!atomic_load( &warden_thread ) || atomic_load( &stopped )) return NULL;
     for (i = 0; i < QUESTIONS; i++)
         if (change_slot( &slots[i], SLOT_FREE, SLOT_BEING_ASKED )) return &slots[i];
     return NULL;
@@ -302,10 +303,13 @@ static void look_for_ends( void )
    the other way round. */
 static int may_go( void )
 {
-    uint32_t but = atomic_exchange( &dismissed, 0 );
+    uint32_t but = atomic_exchange( &dismissed, 0 ), thread = atomic_load( &warden_thread );
 
+    atomic_store( &warden_thread, 0 );
     atomic_store( &wardens, 0 );
-    return atomic_load( &wards ) < (but ? but : 1) || atomic_exchange( &wardens, 1 );
+    if (atomic_load( &wards ) < (but ? but : 1) || atomic_exchange( &wardens, 1 )) return 1;
+    atomic_store( &warden_thread, thread );
+    return 0;
 }
 
 /* DLLs are not told that it ends, because somebody who waits for it may be in the loader. */
@@ -315,6 +319,7 @@ _Noreturn static DWORD WINAPI warden( void *arg )
     int idle = 0;
 
     (void)arg;
+    atomic_store( &stopped, 0 );
     atomic_store( &warden_tid, GetCurrentThreadId() );
     atomic_store( &warden_thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) );
     for (;;)
