@@ -342,6 +342,7 @@ static NTSTATUS kill_scheduler( struct ums_call *call, struct ums_context *targe
         {
             if (now) atomic_store( &target->killed_here, 1 );
             if (!(status = native( call )) && now) ums_scheduler_killed( target );
+            else if (now) atomic_store( &target->killed_here, 0 );
             break;
         }
         if (where == IN_THE_MIDDLE) ums_resume_native( thread, NULL );

@@ -162,6 +162,7 @@ static enum role find_role( struct ums_context **context )
 {
     struct ums_context *self = ke_current();
     struct ums_scheduler *owner;
+    struct ums_context *carrier;
     uint32_t thread;
 
     *context = self;
@@ -170,8 +171,8 @@ static enum role find_role( struct ums_context **context )
     if (atomic_load( &self->life.thread ) == thread)
         return self->kind == CONTEXT_WORKER ? ROLE_HOME : ROLE_SCHEDULER;
     if (self->kind != CONTEXT_WORKER || !ums_worker_is_carried( self ) ||
-        !(owner = self->owner) || !owner->context ||
-        atomic_load( &owner->context->life.thread ) != thread) return ROLE_OTHER;
+        !(owner = self->owner) || !(carrier = owner->context) ||
+        atomic_load( &carrier->life.thread ) != thread) return ROLE_OTHER;
     return ROLE_CARRIER;
 }
 
@@ -440,6 +441,8 @@ static int may_end( enum role role, struct ums_context *context, const struct li
 {
     int ours = ke_is_our_code( frame->rip );
 
+    /* this process has looked for the right moment itself, and the scheduler may be gone */
+    if (role != ROLE_CARRIER && atomic_load( &context->killed_here )) return 1;
     switch (role)
     {
     case ROLE_HOME:
