@@ -70,7 +70,7 @@ uint32_t ke_thread_id( void );
 /* The calling thread's name for ke_in_fault; 0 where that does not work, or is not wanted. */
 uint32_t ke_host_thread( void );
 
-/* The calling thread becomes this context's, or is that no more. In between it is noticed when
+/* The calling thread becomes this context's, or whichever that was is that no more. In between it is noticed when
    another process suspends or ends it. Enter the kernel. */
 void ke_thread_enters( struct ums_context *context );
 void ke_thread_leaves( struct ums_context *context );

@@ -256,9 +256,12 @@ static int worker_is_gone( struct ums_context *w )
     return done;
 }
 
-static int is_gone( struct ums_context *context )
+/* thread: as it was marked. Who ends it from inside has said so before, and the next one who gets the
+   context takes the mark away before that: so what is marked still was ended by others. */
+static int is_gone( struct ums_context *context, uint32_t thread )
 {
-    if (atomic_load( &context->killed_here )) return 1;
+    if (atomic_load( &context->killed_here ) || atomic_load( &context->life.thread ) != thread)
+        return 1;
     if (context->kind == CONTEXT_WORKER) return worker_is_gone( context );
     if (context->scheduler) ums_scheduler_gone( context );
     return 1;
@@ -291,7 +294,7 @@ static void look_for_ends( void )
             continue;
         }
         free_slots( context );
-        if (!is_gone( context )) continue;
+        if (!is_gone( context, thread )) continue;
         if (atomic_compare_exchange_strong( &context->life.thread, &thread, 0 ))
             atomic_fetch_sub( &wards, 1 );
     }

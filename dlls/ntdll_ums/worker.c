@@ -249,6 +249,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     atomic_store( &w->self_suspending, 0 );
     atomic_store( &w->kill_pending, 0 );
     atomic_store( &w->hold_taken, 0 );
+    ke_thread_leaves( w );                      /* the last one may be ending still */
     atomic_store( &w->killed_here, 0 );
     atomic_fetch_and( &w->word, ~(WORD_HELD | WORD_PARKED) );
     atomic_store( &w->park.token, 0 );
