@@ -90,11 +90,14 @@ static void take_inbox( struct sched *sched )
     }
 }
 
+/* From the exchange on it is the other scheduler's, and so is worker->next: that is not read again. */
 static void hand_over( struct sched *sched, struct worker *worker )
 {
-    do worker->next = sched->inbox;
+    struct worker *before;
+
+    do worker->next = before = sched->inbox;
     while (InterlockedCompareExchangePointer( (void *volatile *)&sched->inbox, worker,
-                                              worker->next ) != worker->next);
+                                              before ) != before);
 }
 
 static void reap( struct worker *worker )
