@@ -417,12 +417,19 @@ static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *tar
 {
     struct ums_scheduler *s = target->scheduler;
     struct ums_context *w = s ? s->current : NULL;
+    int64_t begin = ke_clock();
     NTSTATUS status = native( call );
 
     if (status || !w) return status;
     hold_self( self, 1 );
     if (atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
-    else if (atomic_load( &w->word ) & WORD_SUSPENDED) ums_worker_stopped( w );
+    else
+    {
+        /* who is suspending it may have given up for this scheduler, and be about to say so */
+        while ((atomic_load( &w->word ) & WORD_SUSPENDING) && ke_clock() - begin < PATIENCE)
+            let_others_go_on( self );
+        ums_worker_kept( w );
+    }
     hold_self( self, -1 );
     return status;
 }

@@ -414,6 +414,36 @@ void ums_worker_stopped( struct ums_context *w )
     }
 }
 
+/* Its scheduler stood still in the middle of our code, and goes on: it may have kept a worker that
+   was suspended meanwhile. But one that is only being suspended and runs at home need not stand
+   still yet, it may even be busy: taken off its scheduler now it would go on as if it were not, and
+   park with WORD_STOPPED, for which nobody wakes it. Whoever suspends it, itself too, sees to that
+   when it stands still. */
+void ums_worker_kept( struct ums_context *w )
+{
+    int64_t begin = ke_clock();
+
+    for (;;)
+    {
+        uint64_t word = atomic_load( &w->word );
+        struct ums_scheduler *owner = w->owner;
+
+        if (!(word & WORD_SUSPENDED)) return;
+        if (word_state( word ) == WORKER_CARRIED)
+        {
+            if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE) return;
+        }
+        else if (word_state( word ) != WORKER_RUNNING || (word & WORD_SUSPENDING) ||
+                 atomic_load( &w->self_suspending )) return;
+        else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
+                                               WORKER_BLOCKED | WORD_STOPPED ))
+        {
+            scheduler_post( owner, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
+            return;
+        }
+    }
+}
+
 /* Its thread is suspended, sleeps in a page fault, and stops before its next instruction: as if it
    had stopped. word: as it was when it was found there. 0: it has done something since, or somebody
    else is suspending it: whoever executes a stopped worker resumes its thread once. */
