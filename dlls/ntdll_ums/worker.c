@@ -15,7 +15,7 @@
 
 #include "state.h"
 
-#define PATIENCE 20000000                       /* 100 ns. How long a carrier is looked for, which may
+#define PATIENCE 100000000                      /* 100 ns. How long a carrier is looked for, which may
                                                    stand still before it has become the owner: then
                                                    the worker is found when it gives way */
 
