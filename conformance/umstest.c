@@ -125,7 +125,6 @@ static const struct
 static const char *const impl_names[] = { "auto", "system", "shim", "bound" };
 
 static enum impl impl_wanted = BUILD_IMPL;
-static char via[MAX_PATH + 32];         /* launcher for the children, or empty */
 static struct
 {
     LONG tests, verdicts[FAILED_START + 1];
@@ -219,15 +218,16 @@ static void kill_child( HANDLE process, DWORD pid )
 }
 
 /* Nothing to test is a skip where somebody looks around, and an error where the shim was asked
- * for. */
+ * for: under the launcher, which gives it to the children too. */
 static BOOL impl_required( void )
 {
-    return impl_wanted == IMPL_SHIM || via[0] || umstest_env( "UMSTEST_REQUIRE", 0 );
+    return impl_wanted == IMPL_SHIM || umstest_env( "UMSTEST_REQUIRE", 0 ) ||
+           (BUILD_IMPL == IMPL_BOUND && GetModuleHandleA( "kernel32_ums.dll" ));
 }
 
 static enum verdict run_test( const struct test *test )
 {
-    char exe[MAX_PATH], command[3 * MAX_PATH], section[64], error_text[64] = "";
+    char exe[MAX_PATH], command[2 * MAX_PATH], section[64], error_text[64] = "";
     static int serial;
     PROCESS_INFORMATION pi;
     STARTUPINFOA si;
@@ -248,10 +248,11 @@ static enum verdict run_test( const struct test *test )
     }
     memset( (void *)s, 0, sizeof(*s) );
     GetModuleFileNameA( NULL, exe, sizeof(exe) );
-    snprintf( command, sizeof(command), "%s%s%s\"%s\" --child=%s --impl=%s%s %s",
-              via[0] ? "\"" : "", via, via[0] ? "\" " : "", exe, section, impl_names[impl_wanted],
-              host_printed ? "" : " --host", test->name );
+    snprintf( command, sizeof(command), "\"%s\" --child=%s --impl=%s%s %s", exe, section,
+              impl_names[impl_wanted], host_printed ? "" : " --host", test->name );
     host_printed = TRUE;
+    /* only the shim reads this: what it does for other processes is off by default */
+    SetEnvironmentVariableA( "UMS_FOREIGN", strcmp( test->group, "scenario_foreign" ) ? NULL : "1" );
 
     memset( &si, 0, sizeof(si) );
     si.cb = sizeof(si);
@@ -368,20 +369,6 @@ static int report( void )
     return total.verdicts[PASSED] ? 0 : 77;
 }
 
-/* Under the launcher the children need it as well. */
-static void find_launcher( void )
-{
-#ifdef UMSTEST_BOUND
-    char *slash;
-
-    if (via[0] || !GetModuleHandleA( "kernel32_ums.dll" )) return;
-    GetModuleFileNameA( NULL, via, MAX_PATH );
-    if (!(slash = strrchr( via, '\\' ))) return;
-    strcpy( slash + 1, "umsrun.exe" );
-    if (GetFileAttributesA( via ) == INVALID_FILE_ATTRIBUTES) via[0] = 0;
-#endif
-}
-
 static int usage( void )
 {
     say( "usage: umstest [--impl=system|shim|auto] [--repeat=N] TEST... | GROUP... | --all\n"
@@ -409,7 +396,6 @@ int main( int argc, char **argv )
         }
         else if (!strncmp( argv[i], "--child=", 8 )) section = argv[i] + 8;
         else if (!strncmp( argv[i], "--repeat=", 9 )) repeat = atoi( argv[i] + 9 );
-        else if (!strncmp( argv[i], "--via=", 6 )) snprintf( via, sizeof(via), "%s", argv[i] + 6 );
         else if (!strcmp( argv[i], "--host" )) print_host = TRUE;
         else if (!strcmp( argv[i], "--list" ))
         {
@@ -427,7 +413,6 @@ int main( int argc, char **argv )
        the machine is busy. Only the shim reads this; UMS_GRACE_US=2000 is its own default. */
     if (!GetEnvironmentVariableA( "UMS_GRACE_US", NULL, 0 ))
         SetEnvironmentVariableA( "UMS_GRACE_US", "20000" );
-    find_launcher();
     for (i = 1; i < argc; i++)
     {
         if (!strcmp( argv[i], "--selftest" )) return run_self_tests();

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -179,10 +180,37 @@ void ke_report_fault( struct ums_context *w, uint64_t word, const struct ke_plac
     (void)w; (void)word; (void)place;
 }
 
+/* ---- threads that are suspended ---- */
+
+enum stop { STOP_NOT, STOP_WANTED, STOP_STILL };
+
+void fake_suspend_thread( struct ums_context *w )
+{
+    struct fake_worker *worker = w->start_param;
+
+    atomic_store( &worker->stop, STOP_WANTED );
+    while (atomic_load( &worker->stop ) != STOP_STILL) sched_yield();
+}
+
+/* While it is carried, its thread sleeps, and stands still already. */
+void fake_step( void )
+{
+    struct ums_context *w = ke_current();
+    struct fake_worker *worker = w->start_param;
+    int wanted = STOP_WANTED;
+
+    fake_preemption_point();
+    if (ums_worker_is_carried( w )) return;
+    if (!atomic_compare_exchange_strong( &worker->stop, &wanted, STOP_STILL )) return;
+    while (atomic_load( &worker->stop ) == STOP_STILL) sched_yield();
+}
+
 void ke_resume_thread( const struct ums_context *w, uint32_t tid )
 {
-    (void)w;
+    struct fake_worker *worker = w->start_param;
+
     atomic_store( &fake_resumed, tid );
+    atomic_store( &worker->stop, STOP_NOT );
 }
 
 void fake_init( void )
@@ -225,7 +253,8 @@ ums_status fake_worker_create( struct fake_worker *worker, void *context, void *
 
     worker->start = start;
     worker->param = param;
-    if ((status = ums_worker_bind( context, list, NULL, NULL, &worker->context ))) return status;
+    atomic_store( &worker->stop, STOP_NOT );
+    if ((status = ums_worker_bind( context, list, NULL, worker, &worker->context ))) return status;
     if (!pthread_create( &worker->thread, NULL, home, worker )) return STATUS_SUCCESS;
     ums_worker_unbind( worker->context );
     return STATUS_NO_MEMORY;

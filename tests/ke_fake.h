@@ -38,6 +38,14 @@ extern _Atomic int fake_carrier_is_gone, fake_carrier_is_stopped;
 /* Where a carried worker can be preempted. */
 void fake_preemption_point( void );
 
+/* Where a worker's next step of user code would be: it can be preempted here, and its thread, at home,
+   suspended. */
+void fake_step( void );
+
+/* The thread of a worker that runs at home stands still, at its next fake_step, until
+   ke_resume_thread. Returns when it does. */
+void fake_suspend_thread( struct ums_context *w );
+
 /* A worker's home thread: binds context and list, starts a pthread which runs start( param ) as
    the worker and ends it. */
 struct fake_worker
@@ -46,6 +54,7 @@ struct fake_worker
     pthread_t thread;
     void (*start)( void *param );
     void *param;
+    _Atomic int stop;                           /* its thread is to stand still; does */
 };
 ums_status fake_worker_create( struct fake_worker *worker, void *context, void *list,
                                void (*start)( void * ), void *param );

@@ -577,6 +577,34 @@ static void stopping_a_parked_worker_changes_nothing( void **state )
     tear_down();
 }
 
+/* Its scheduler was resumed meanwhile: whoever suspends it has not made it stand still yet. */
+static void a_worker_that_is_being_suspended_is_not_taken( void **state )
+{
+    static struct ums_scheduler waiting;
+    struct ums_context *w;
+    uint64_t word;
+
+    (void)state;
+    set_up();
+    ums_worker_bind( context, list, NULL, NULL, &w );
+    w->owner = &waiting;
+    atomic_store( &w->word, (atomic_load( &w->word ) & ~WORD_STATE) | WORKER_RUNNING );
+    ums_context_suspending( w, &word );
+    ums_worker_kept( w );
+    assert_int_equal( state_of( w ), WORKER_RUNNING );
+    ums_context_suspend_made( w, 1 );
+    atomic_store( &w->self_suspending, 1 );
+    ums_worker_kept( w );
+    assert_int_equal( state_of( w ), WORKER_RUNNING );
+    atomic_store( &w->self_suspending, 0 );
+    ums_worker_kept( w );
+    assert_int_equal( state_of( w ), WORKER_BLOCKED );
+    assert_true( atomic_load( &w->word ) & WORD_STOPPED );
+    assert_int_equal( atomic_load( &waiting.posted ), 1 );
+    ums_worker_killed( w );
+    tear_down();
+}
+
 /* ---- a deleted list ---- */
 
 static void what_a_deleted_list_held_can_be_executed( void **state )
@@ -649,6 +677,7 @@ int main( void )
         cmocka_unit_test( a_dead_worker_is_deleted_in_its_last_upcall ),
         cmocka_unit_test( killing_in_any_state_tells_the_list ),
         cmocka_unit_test( a_worker_stopped_in_user_code_is_queued_on_resume ),
+        cmocka_unit_test( a_worker_that_is_being_suspended_is_not_taken ),
         cmocka_unit_test( stopping_a_parked_worker_changes_nothing ),
         cmocka_unit_test( what_a_deleted_list_held_can_be_executed ),
         cmocka_unit_test( a_scheduler_thread_may_end_inside_its_upcall ),

@@ -25,6 +25,7 @@ enum ending
     END_YIELD_UPCALL,
     END_BLOCKED_UPCALL,
     END_PLAIN,
+    END_DETACHING,                              /* while another one yields in a DllMain */
     END_LAST_THREAD,                            /* by the end of all threads */
     END_TERMINATE_WORKER,
     END_TERMINATE_UPCALL,
@@ -43,7 +44,7 @@ struct stage
 static enum ending ending;
 static struct stage *stage;
 static HANDLE never, mutex;
-static volatile LONG blocked_count, running_count, riding_count, go;
+static volatile LONG blocked_count, running_count, riding_count, ender_there, go, detaching;
 static struct kit_worker *parked;
 
 static BOOL is_terminated( void )
@@ -69,6 +70,13 @@ static void on_call( DWORD reason, BOOL process_ends )
         HeapFree( GetProcessHeap(), 0, HeapAlloc( GetProcessHeap(), 0, 100 ) );
         Sleep( 1 );
         InterlockedIncrement( &stage->detaches );
+    }
+    else if (reason == DLL_THREAD_DETACH && TlsGetValue( kit.tls ) == &detaching)
+    {
+        detaching = 1;
+        while (!stage->ender) pUmsThreadYield( (void *)&detaching );
+        Sleep( 1 );
+        pUmsThreadYield( (void *)&detaching );
     }
     else if (reason == DLL_THREAD_DETACH && stage->ender) InterlockedIncrement( &stage->others );
 }
@@ -108,6 +116,14 @@ static DWORD riding_body( struct kit_worker *worker )
     end_here();
 }
 
+/* Who will end the process is there before: a thread's start needs the loader lock. */
+static DWORD detaching_body( struct kit_worker *worker )
+{
+    while (!go || !ender_there) if (!kit_yield( worker, NULL )) return 1;
+    TlsSetValue( kit.tls, (void *)&detaching );
+    return 0;
+}
+
 static void CALLBACK ending_apc( ULONG_PTR arg )
 {
     kit_yield( (struct kit_worker *)arg, NULL );
@@ -116,6 +132,7 @@ static void CALLBACK ending_apc( ULONG_PTR arg )
 
 static DWORD ending_body( struct kit_worker *worker )
 {
+    ender_there = 1;
     while (!go) if (!kit_yield( worker, NULL )) return 1;
     switch (ending)
     {
@@ -131,6 +148,9 @@ static DWORD ending_body( struct kit_worker *worker )
         for (;;) if (!kit_yield( worker, &parked )) return 1;
     case END_BLOCKED_UPCALL:
         for (;;) Sleep( 1 );
+    case END_DETACHING:
+        while (!detaching) if (!kit_yield( worker, NULL )) return 1;
+        break;
     default:
         break;
     }
@@ -152,7 +172,7 @@ static BOOL is_ended_by_worker( void )
 }
 
 /* The scene: two blocked, one parked, one never executed; one spinning and one making calls on
-   schedulers of their own; perhaps one that yields. */
+   schedulers of their own; perhaps one that yields, and one in a DllMain. */
 static void end_process( void )
 {
     struct kit_sched *first, *second, *third;
@@ -176,6 +196,7 @@ static void end_process( void )
     if (!kit_wait_value( &parked->parked, 1 )) return;
     if (!kit_wait_value( &kit.workers[0].blocks, 1 ) && !kit.workers[0].blocks) return;
     if (is_ended_by_worker()) kit_add_worker( first->list, ending_body, NULL );
+    if (ending == END_DETACHING) kit_add_worker( first->list, detaching_body, NULL );
     go = 1;
     stage->ready = 1;
     if (ending == END_PLAIN) end_here();
@@ -234,16 +255,22 @@ static struct stage *open_stage( const char *section )
 
 static void check_calls( void )
 {
+    BOOL untold;
+
     if (is_terminated())
     {
         ok( !stage->detaches, "DllMain was called %ld times in a killed process\n",
             stage->detaches );
         return;
     }
-    ok( stage->detaches == 1, "DllMain was told %ld times that the process ends\n",
+    /* Where a thread has just come out of its DllMain, Wine 8.0 ends the process now and then before
+       DllMain is told, or in the middle of that: plain threads have it too. */
+    untold = ending == END_DETACHING && !stage->detaches;
+    ok( untold || stage->detaches == 1, "DllMain was told %ld times that the process ends\n",
         stage->detaches );
     ok( !stage->odd_detaches, "DllMain was told that the DLL is unloaded\n" );
-    ok( stage->detacher == stage->ender, "DllMain was called on another thread\n" );
+    ok( (untold && !stage->detacher) || stage->detacher == stage->ender,
+        "DllMain was called on another thread\n" );
     ok( !stage->others, "%ld other threads said good-bye\n", stage->others );
 }
 
@@ -311,6 +338,11 @@ START_TEST( scenario_exit_process_blocked_upcall )
 START_TEST( scenario_exit_process_plain )
 {
     run_ending( END_PLAIN );
+}
+
+START_TEST( scenario_exit_process_detaching )
+{
+    run_ending( END_DETACHING );
 }
 
 START_TEST( scenario_exit_process_last_thread )

@@ -122,7 +122,7 @@ START_TEST( scenario_scheduler_suspend )
 
     if (!begin( run_body, TRUE )) return;
     thread = kit.scheds[0].thread;
-    for (i = 0; i < 200; i++)
+    for (i = 0; i < 100; i++)
     {
         if (SuspendThread( thread ) != 0) failed++;
         context.ContextFlags = CONTEXT_FULL;
@@ -145,7 +145,7 @@ START_TEST( scenario_scheduler_suspend_worker )
 
     if (!begin( run_body, TRUE )) return;
     thread = kit.scheds[0].thread;
-    for (i = 0; i < 200; i++)
+    for (i = 0; i < 100; i++)
     {
         LONG steps_before;
 

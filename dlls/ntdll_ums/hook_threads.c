@@ -15,9 +15,10 @@
 #include "hook.h"
 #include "ke_win32.h"
 
-/* 100 ns. So long a resume waits for a suspension that is being made. Whoever makes it may have
-   been suspended in the middle of it, by our caller even. */
-#define PATIENCE 2000000
+/* 100 ns. So long we wait for a suspension that is being made. Whoever makes it may have been
+   suspended in the middle of it, by our caller even; or the machine is busy, and then it would be
+   wrong to go on. */
+#define PATIENCE 100000000
 
 static NTSTATUS native( struct ums_call *call )
 {
@@ -171,15 +172,28 @@ static uint64_t suspend_end( struct ums_context *self, struct ums_context *targe
     return word;
 }
 
+/* Until nobody is in the middle of suspending it but those that we know of. Nobody of them waits for
+   us: the worker stands still already, and is not busy. */
+static void wait_for_others( const struct ums_context *target, uint64_t known )
+{
+    int64_t begin = ke_clock();
+
+    while ((atomic_load( &target->word ) & WORD_SUSPENDING) > known && ke_clock() - begin < PATIENCE)
+        SwitchToThread();
+}
+
 /* How often a thread is suspended, to the system: as often as is counted, and a worker that was
    stopped in user code once at least, until it is executed. Who has come while a suspension that
    comes to nothing was counted has suspended the thread for himself, which makes one too many for a
-   worker that stands still for the first of them. */
+   worker that stands still for the first of them. But he counts before he suspends: taken off before
+   he has, that would be the one that the thread stands still for, and it would run on as one that is
+   stopped. Who comes behind the wait changes nothing: he finds it suspended and adds his own. */
 static void drop_surplus( HANDLE thread, const struct ums_context *target, uint32_t count,
                           uint64_t left )
 {
-    if (!count && (left & WORD_STOPPED) && word_suspended( left ))
-        ums_resume_worker( thread, target, NULL );
+    if (count || !(left & WORD_STOPPED) || !word_suspended( left )) return;
+    wait_for_others( target, 0 );
+    ums_resume_worker( thread, target, NULL );
 }
 
 /* A worker that stands still where nobody waits for it, off its carrier, and cannot be executed:
@@ -221,13 +235,16 @@ static int hold_worker( struct ums_context *self, struct ums_context *target, st
     return 1;
 }
 
-/* dead: nobody is there to go on. Who resumes it has waited until now: nobody has queued it. */
+/* dead: nobody is there to go on. Who resumes it has waited until now: nobody has queued it. Who had
+   counted before us, so that a stopped worker stands still for his suspension and not for ours, must
+   have made it before we undo ours. */
 static void let_go( struct ums_context *self, struct ums_context *target, struct hold *hold,
                     int dead )
 {
     int stopped = !hold->count && (atomic_load( &target->word ) & WORD_STOPPED);
     uint64_t left;
 
+    if (!dead && hold->count) wait_for_others( target, SUSPENDING_ONE );
     if (!dead && hold->held && !stopped) ums_resume_worker( hold->thread, target, NULL );
     hold_self( self, 1 );
     left = suspend_end( self, target, dead );
@@ -458,12 +475,19 @@ static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *tar
 {
     struct ums_scheduler *s = target->scheduler;
     struct ums_context *w = s ? s->current : NULL;
+    int64_t begin = ke_clock();
     NTSTATUS status = native( call );
 
     if (status || !w) return status;
     hold_self( self, 1 );
     if (atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
-    else if (atomic_load( &w->word ) & WORD_SUSPENDED) ums_worker_stopped( w );
+    else
+    {
+        /* who is suspending it may have given up for this scheduler, and be about to say so */
+        while ((atomic_load( &w->word ) & WORD_SUSPENDING) && ke_clock() - begin < PATIENCE)
+            let_others_go_on( self );
+        ums_worker_kept( w );
+    }
     hold_self( self, -1 );
     return status;
 }

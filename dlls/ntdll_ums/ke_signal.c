@@ -495,9 +495,19 @@ static void put_in_front( int sig, linux_handler handler, const struct linux_act
     action( sig, &ours, NULL );
 }
 
+static int enabled;                             /* UMS_FOREIGN; written at start */
+
+int ke_guards_threads( void )
+{
+    return enabled;
+}
+
 void ke_signal_start( void )
 {
+    char value[4];
+
     if (!ke_parks_outside()) return;            /* perhaps not Linux */
+    if (!ums_env( "UMS_FOREIGN", value, sizeof(value) ) || value[0] != '1') return;
     if (action( LINUX_SIGUSR1, NULL, &wine_usr1 ) ||
         action( LINUX_SIGQUIT, NULL, &wine_quit ) || !is_as_expected( &wine_usr1 ) ||
         !is_as_expected( &wine_quit ))
@@ -505,6 +515,7 @@ void ke_signal_start( void )
         ums_info( "other processes see threads, not workers: the host's signals are not known" );
         return;
     }
+    enabled = 1;
     put_in_front( LINUX_SIGUSR1, on_usr1, &wine_usr1 );
     put_in_front( LINUX_SIGQUIT, on_quit, &wine_quit );
 }

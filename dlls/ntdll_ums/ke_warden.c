@@ -393,7 +393,7 @@ void ke_thread_enters( struct ums_context *context )
     struct ke_life *life = &context->life;
     struct robust_head *head;
 
-    if (!ke_parks_outside() || !(head = robust_list())) return;
+    if (!ke_guards_threads() || !(head = robust_list())) return;
     life->previous = head;
     life->next     = head->first;
     if (!atomic_exchange( &life->thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) ))
@@ -410,7 +410,7 @@ void ke_thread_leaves( struct ums_context *context )
     void **link;
     int i;
 
-    if (!ke_parks_outside() || !(head = robust_list())) return;
+    if (!ke_guards_threads() || !(head = robust_list())) return;
     link = &head->first;
     for (i = 0; *link != &life->next && *link != head && i < ROBUST_MOST; i++) link = *link;
     if (*link == &life->next)

@@ -67,6 +67,7 @@ void ke_keep_registers( struct ums_context *w, CONTEXT *all );
 
 /* ke_signal.c: once, when the host is known */
 void ke_signal_start( void );
+int ke_guards_threads( void );                  /* does it, and the warden? */
 
 /* ke_warden.c. Another process has done something to the thread of a worker; for its signal handler,
    which can make no call itself. */

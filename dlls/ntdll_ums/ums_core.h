@@ -401,6 +401,7 @@ void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the th
 /* Its thread sleeps in its parking place or stands still in user code, and goes on by itself where
    the worker is executed; WORD_FOREIGN is set. Off its scheduler with it, if it is on one. */
 void ums_worker_held( struct ums_context *w );
+void ums_worker_kept( struct ums_context *w ); /* by whoever lets its scheduler go on */
 int  ums_worker_faulted( struct ums_context *w, uint64_t word );
 /* By whoever is about to resume it; word: without the suspension. */
 int  ums_worker_continued( struct ums_context *w, uint64_t word );

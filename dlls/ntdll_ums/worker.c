@@ -15,7 +15,7 @@
 
 #include "state.h"
 
-#define PATIENCE 20000000                       /* 100 ns. How long a carrier is looked for, which may
+#define PATIENCE 100000000                      /* 100 ns. How long a carrier is looked for, which may
                                                    stand still before it has become the owner: then
                                                    the worker is found when it gives way */
 
@@ -433,6 +433,36 @@ void ums_worker_stopped( struct ums_context *w )
 void ums_worker_held( struct ums_context *w )
 {
     take_off( w, WORD_PREEMPTED | WORD_HOME );
+}
+
+/* Its scheduler stood still in the middle of our code, and goes on: it may have kept a worker that
+   was suspended meanwhile. But one that is only being suspended and runs at home need not stand
+   still yet, it may even be busy: taken off its scheduler now it would go on as if it were not, and
+   park with WORD_STOPPED, for which nobody wakes it. Whoever suspends it, itself too, sees to that
+   when it stands still. */
+void ums_worker_kept( struct ums_context *w )
+{
+    int64_t begin = ke_clock();
+
+    for (;;)
+    {
+        uint64_t word = atomic_load( &w->word );
+        struct ums_scheduler *owner = w->owner;
+
+        if (!(word & WORD_SUSPENDED)) return;
+        if (word_state( word ) == WORKER_CARRIED)
+        {
+            if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE) return;
+        }
+        else if (word_state( word ) != WORKER_RUNNING || (word & WORD_SUSPENDING) ||
+                 atomic_load( &w->self_suspending )) return;
+        else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
+                                               WORKER_BLOCKED | WORD_STOPPED ))
+        {
+            scheduler_post( owner, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
+            return;
+        }
+    }
 }
 
 /* Its thread is suspended, sleeps in a page fault, and stops before its next instruction: as if it

@@ -50,7 +50,7 @@ static __attribute__((noinline)) int get_slot( void )
     return this_slot;
 }
 
-/* A worker has it when it runs, and its scheduler's slot has it. Whoever wants to preempt it finds it here. */
+/* A worker has it when it runs, and its scheduler's slot has it. Whoever wants to stop it finds it here. */
 static void worker_wait_baton( struct model *m )
 {
     for (;;)
@@ -59,7 +59,7 @@ static void worker_wait_baton( struct model *m )
 
         if ((state == WORKER_CARRIED || state == WORKER_RUNNING) && m->state == EXECUTED &&
             atomic_load( &baton ) == m->slot) return;
-        fake_preemption_point();
+        fake_step();
         sched_yield();
     }
 }
@@ -254,7 +254,7 @@ static void call_create_worker( void *handle, struct model *m, int list, void *l
     wait_queued( m, 0 );
 }
 
-/* As hook_special.c does it. */
+/* As hook_threads.c does it. */
 static void call_suspend( struct model *m )
 {
     uint64_t word = 0;
@@ -267,6 +267,7 @@ static void call_suspend( struct model *m )
     fuzz_expect( count == (uint32_t)m->suspended, "suspensions", count, m->suspended );
     if (m->state == EXECUTED) model_stopped( m, &slots[m->slot] );
     m->suspended++;
+    if (word_state( word ) == WORKER_RUNNING) fake_suspend_thread( m->context );
     if (count || !(word & WORD_STOPPED)) ums_worker_stopped( m->context );
     while (ums_worker_is_carried( m->context )) sched_yield();  /* it has seen it, and is leaving */
     ums_context_suspend_made( m->context, 1 );

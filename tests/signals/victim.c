@@ -90,11 +90,14 @@ static void take_inbox( struct sched *sched )
     }
 }
 
+/* Once it is in the inbox, worker->next is its new scheduler's. */
 static void hand_over( struct sched *sched, struct worker *worker )
 {
-    do worker->next = sched->inbox;
-    while (InterlockedCompareExchangePointer( (void *volatile *)&sched->inbox, worker,
-                                              worker->next ) != worker->next);
+    struct worker *head;
+
+    do worker->next = head = sched->inbox;
+    while (InterlockedCompareExchangePointer( (void *volatile *)&sched->inbox, worker, head ) !=
+           head);
 }
 
 static void reap( struct worker *worker )
