@@ -14,6 +14,7 @@
 UMS_KERNEL32_EXPORTS( X )
 UMS_KERNEL32_DOORS( X )
 UMS_NTDLL_EXPORTS( X )
+UMS_NTDLL_FACTORY_EXPORTS( X )
 #undef X
 
 NTSTATUS (WINAPI *pNtQueryInformationThread)( HANDLE, ULONG, PVOID, ULONG, PULONG );
@@ -43,6 +44,7 @@ static void lookup_ntdll( HMODULE module )
 {
 #define X( ret, name, args ) p##name = (ret (WINAPI *) args)lookup( module, #name );
     UMS_NTDLL_EXPORTS( X )
+    UMS_NTDLL_FACTORY_EXPORTS( X )
 #undef X
 }
 

@@ -20,6 +20,7 @@
 #include <windows.h>
 #include "ums.h"
 #include "umsnt.h"
+#include "workerfactory.h"
 #include "private/exports.h"
 
 /* Every entry point under test is a pointer pName; NULL if the implementation lacks it. */
@@ -27,6 +28,7 @@
 UMS_KERNEL32_EXPORTS( X )
 UMS_KERNEL32_DOORS( X )
 UMS_NTDLL_EXPORTS( X )
+UMS_NTDLL_FACTORY_EXPORTS( X )
 #undef X
 
 /* These two always come from ntdll, as a program would take them. */

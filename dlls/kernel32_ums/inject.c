@@ -158,7 +158,8 @@ static BOOL is_ums_name( const char *name, enum owner owner )
 {
 #define NAME( type, name, args ) #name,
     static const char *const kernel32_names[] = { UMS_KERNEL32_EXPORTS( NAME ) };
-    static const char *const ntdll_names[] = { UMS_NTDLL_EXPORTS( NAME ) };
+    static const char *const ntdll_names[] = { UMS_NTDLL_EXPORTS( NAME )
+                                               UMS_NTDLL_FACTORY_EXPORTS( NAME ) };
 #undef NAME
     const char *const *names = owner == OWNER_NTDLL ? ntdll_names : kernel32_names;
     size_t i, count = owner == OWNER_NTDLL ? ARRAYSIZE(ntdll_names) : ARRAYSIZE(kernel32_names);

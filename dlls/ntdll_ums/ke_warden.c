@@ -19,6 +19,7 @@
 #include "ums_core.h"
 #include "hook.h"
 #include "ke_win32.h"
+#include "thread.h"
 
 #define LINUX_CLOCK_GETTIME   228
 #define LINUX_GET_ROBUST_LIST 274
@@ -38,9 +39,6 @@
 #define LAST_ROUNDS     2                       /* without anybody to look after */
 
 #define THREAD_SUSPEND_COUNT ((THREADINFOCLASS)35)
-
-NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
-                                 ULONG_PTR, SIZE_T, SIZE_T, void * );
 
 _Static_assert( offsetof( struct ke_life, next ) == 32 && offsetof( struct ke_life, thread ) == 0,
                 "as in glibc's mutexes" );
@@ -316,7 +314,7 @@ static int may_go( void )
 }
 
 /* DLLs are not told that it ends, because somebody who waits for it may be in the loader. */
-_Noreturn static DWORD WINAPI warden( void *arg )
+_Noreturn static void warden( void *arg )
 {
     int64_t next = 0;
     int idle = 0;
@@ -339,7 +337,10 @@ _Noreturn static DWORD WINAPI warden( void *arg )
             idle = atomic_load( &wards ) ? 0 : idle + 1;
         }
         if ((idle > LAST_ROUNDS || atomic_load( &dismissed )) && may_go())
+        {
+            ums_thread_ends( THREAD_SERVICE );
             for (;;) TerminateThread( GetCurrentThread(), 0 );
+        }
         ke_wait( &asked, seen, &sleep );
     }
 }
@@ -363,8 +364,7 @@ static void see_to_a_warden( void )
     HANDLE thread;
 
     if (atomic_load( &wardens ) || atomic_exchange( &wardens, 1 )) return;
-    if (NtCreateThreadEx( &thread, THREAD_ALL_ACCESS, NULL, GetCurrentProcess(), (void *)warden,
-                          NULL, 0, 0, 0, 0, NULL )) atomic_store( &wardens, 0 );
+    if (ums_thread_create( THREAD_SERVICE, warden, NULL, 0, 0, &thread )) atomic_store( &wardens, 0 );
     else CloseHandle( thread );
 }
 

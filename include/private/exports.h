@@ -65,4 +65,33 @@
     X( NTSTATUS, RtlUmsThreadYield,                (PVOID) ) \
     X( NTSTATUS, ZwUmsThreadYield,                 (PVOID) )
 
+/* worker factories, Vista and later [seen 6000]; with the types of workerfactory.h */
+#define UMS_NTDLL_FACTORY_EXPORTS( X ) \
+    X( NTSTATUS, NtCreateWorkerFactory,           (PHANDLE, ACCESS_MASK, POBJECT_ATTRIBUTES, \
+                                                   HANDLE, HANDLE, PVOID, PVOID, ULONG, \
+                                                   SIZE_T, SIZE_T) ) \
+    X( NTSTATUS, NtQueryInformationWorkerFactory, (HANDLE, WORKERFACTORYINFOCLASS, PVOID, \
+                                                   ULONG, PULONG) ) \
+    X( NTSTATUS, NtReleaseWorkerFactoryWorker,    (HANDLE) ) \
+    X( NTSTATUS, NtSetInformationWorkerFactory,   (HANDLE, WORKERFACTORYINFOCLASS, PVOID, \
+                                                   ULONG) ) \
+    X( NTSTATUS, NtShutdownWorkerFactory,         (HANDLE, volatile LONG *) ) \
+    X( NTSTATUS, NtWaitForWorkViaWorkerFactory,   (HANDLE, PFILE_IO_COMPLETION_INFORMATION, \
+                                                   ULONG, PULONG, \
+                                                   PWORKER_FACTORY_DEFERRED_WORK) ) \
+    X( NTSTATUS, NtWorkerFactoryWorkerReady,      (HANDLE) ) \
+    X( NTSTATUS, ZwCreateWorkerFactory,           (PHANDLE, ACCESS_MASK, POBJECT_ATTRIBUTES, \
+                                                   HANDLE, HANDLE, PVOID, PVOID, ULONG, \
+                                                   SIZE_T, SIZE_T) ) \
+    X( NTSTATUS, ZwQueryInformationWorkerFactory, (HANDLE, WORKERFACTORYINFOCLASS, PVOID, \
+                                                   ULONG, PULONG) ) \
+    X( NTSTATUS, ZwReleaseWorkerFactoryWorker,    (HANDLE) ) \
+    X( NTSTATUS, ZwSetInformationWorkerFactory,   (HANDLE, WORKERFACTORYINFOCLASS, PVOID, \
+                                                   ULONG) ) \
+    X( NTSTATUS, ZwShutdownWorkerFactory,         (HANDLE, volatile LONG *) ) \
+    X( NTSTATUS, ZwWaitForWorkViaWorkerFactory,   (HANDLE, PFILE_IO_COMPLETION_INFORMATION, \
+                                                   ULONG, PULONG, \
+                                                   PWORKER_FACTORY_DEFERRED_WORK) ) \
+    X( NTSTATUS, ZwWorkerFactoryWorkerReady,      (HANDLE) )
+
 #endif /* UMS_PRIVATE_EXPORTS_H */
