@@ -37,14 +37,13 @@ static BOOL source_is_idle( const struct pool_source *source )
     return !source->queued && !source->running && !source->started;
 }
 
-/* So many callbacks, or one I/O, less; and with them a reference. */
-static void source_done( struct pool_source *source, ULONG count )
+/* So many callbacks or operations less. */
+static void source_less( struct pool_source *source, ULONG count )
 {
     struct pool *pool = source->pool;
 
     pool->busy -= count;
     if (!pool->busy || source_is_idle( source )) WakeAllConditionVariable( &pool->idle );
-    source_release( source );
 }
 
 static void queue_put( struct pool *pool, struct pool_source *source )
@@ -89,7 +88,8 @@ void source_queue( struct pool_source *source )
     source->pool->busy++;
 }
 
-/* Drop the callbacks that have not begun. Their packets will find nothing to do. */
+/* Drop the callbacks that have not begun. Their packets will find nothing to do. The caller has a
+   reference, so the queue's is not the last. */
 static ULONG source_drop( struct pool_source *source )
 {
     ULONG count = source->queued;
@@ -97,7 +97,8 @@ static ULONG source_drop( struct pool_source *source )
     if (!count) return 0;
     queue_remove( source->pool, source );
     source->queued = 0;
-    source_done( source, count );
+    source->refs--;
+    source_less( source, count );
     return count;
 }
 
@@ -128,7 +129,8 @@ static void run_queued( struct pool *pool )
 
     AcquireSRWLockExclusive( &pool->lock );
     source->running--;
-    source_done( source, 1 );
+    source_less( source, 1 );
+    source_release( source );
     ReleaseSRWLockExclusive( &pool->lock );
 }
 
@@ -147,7 +149,8 @@ static void run_io( struct pool_source *source, const FILE_IO_COMPLETION_INFORMA
 
     AcquireSRWLockExclusive( &pool->lock );
     source->started--;
-    source_done( source, 1 );
+    source_less( source, 1 );
+    source_release( source );
     ReleaseSRWLockExclusive( &pool->lock );
 }
 
@@ -385,7 +388,8 @@ void pool_io_failed( struct pool_source *io )
 
     AcquireSRWLockExclusive( &pool->lock );
     io->started--;
-    source_done( io, 1 );
+    source_less( io, 1 );
+    source_release( io );
     ReleaseSRWLockExclusive( &pool->lock );
 }
 
@@ -395,6 +399,7 @@ ULONG pool_drain( struct pool_source *source, BOOL cancel )
     ULONG dropped = 0;
 
     AcquireSRWLockExclusive( &pool->lock );
+    source->refs++;                     /* a callback may close it meanwhile */
     if (cancel)
     {
         service_unset( source );
@@ -409,6 +414,7 @@ ULONG pool_drain( struct pool_source *source, BOOL cancel )
                                    cancel && source->started ? CANCEL_POLL_MS : INFINITE, 0 );
     }
     if (cancel) source->cancelling = FALSE;
+    source_release( source );
     ReleaseSRWLockExclusive( &pool->lock );
     return dropped;
 }
@@ -444,7 +450,7 @@ struct pool_group *pool_group_create( struct pool *pool )
     return group;
 }
 
-/* A callback may close its own source meanwhile; what is held here stays in memory. */
+/* A callback may close its own source meanwhile. */
 ULONG pool_group_close( struct pool_group *group, BOOL cancel )
 {
     struct pool *pool = group->pool;
