@@ -14,30 +14,30 @@
 #include "hook.h"
 #include "asm_offsets.h"
 #include "ke_win32.h"
+#include "factory_host.h"
 
-#define MAX_ARGS (4 + CALL_STACK_ARGS)
+_Static_assert( UMS_MAX_ARGS == 4 + CALL_STACK_ARGS, "hook_x86_64.S hands on as many" );
 
 static int using_stubs;
 
-/* All arguments in one array. How many a call has is not known, so as many as any has are
-   copied; near the end of the stack there are fewer. */
-static void call_args( const struct ums_call *call, uint64_t *args )
+/* Near the end of the stack there are fewer. */
+void ums_call_args( const struct ums_call *call, uint64_t *args )
 {
     const uint64_t *end = ((NT_TIB *)NtCurrentTeb())->StackBase;
     int i;
 
     for (i = 0; i < 4; i++) args[i] = call->args[i];
-    for (; i < MAX_ARGS && call->stack + (i - 4) < end; i++) args[i] = call->stack[i - 4];
-    for (; i < MAX_ARGS; i++) args[i] = 0;
+    for (; i < UMS_MAX_ARGS && call->stack + (i - 4) < end; i++) args[i] = call->stack[i - 4];
+    for (; i < UMS_MAX_ARGS; i++) args[i] = 0;
 }
 
 uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args )
 {
-    uint64_t copy[MAX_ARGS];
+    uint64_t copy[UMS_MAX_ARGS];
 
     if (!args)
     {
-        call_args( call, copy );
+        ums_call_args( call, copy );
         args = copy;
     }
     if (using_stubs) return ums_call_stub( ums_stub_native[call->nr], args );
@@ -49,14 +49,19 @@ void ums_hook_use_stubs( void )
     using_stubs = 1;
 }
 
-/* Would the call return at once because it has a time-out of zero? */
-static int timeout_is_zero( const struct call_row *row, const uint64_t *args )
+int ums_wait_is_poll( const struct call_row *row, const uint64_t *args )
 {
     uint64_t timeout;
 
     if (row->timeout < 0 || !args[row->timeout]) return 0;
     /* an unreadable one is the kernel's to refuse: it does not wait */
     return !ums_try_load( (const void *)args[row->timeout], &timeout ) || !timeout;
+}
+
+/* Not if an APC could come in, which would be at the wrong moment. */
+int ums_wait_may_poll( const struct call_row *row, const uint64_t *args )
+{
+    return row->try_zero && (row->alertable < 0 || !(uint8_t)args[row->alertable]);
 }
 
 /* While the call is under way, at home, "inside" tells callbacks from calls of their own. It is not
@@ -76,12 +81,12 @@ static uint64_t call_inside( const struct ums_call *call, const uint64_t *args,
 static uint64_t call_wait( const struct call_row *row, const struct ums_call *call,
                            struct ums_context *self )
 {
-    uint64_t args[MAX_ARGS], ret;
+    uint64_t args[UMS_MAX_ARGS], ret;
     int blocked, at_once;
 
-    call_args( call, args );
-    at_once = timeout_is_zero( row, args );
-    if (at_once || (row->try_zero && (row->alertable < 0 || !(uint8_t)args[row->alertable])))
+    ums_call_args( call, args );
+    at_once = ums_wait_is_poll( row, args );
+    if (at_once || ums_wait_may_poll( row, args ))
     {
         LARGE_INTEGER zero = { .QuadPart = 0 };
         uint64_t timeout = args[row->timeout];
@@ -139,9 +144,9 @@ void ums_local_end( struct ums_context *self )
 
 static uint64_t call_local( const struct ums_call *call, struct ums_context *self )
 {
-    uint64_t args[MAX_ARGS], ret;
+    uint64_t args[UMS_MAX_ARGS], ret;
 
-    call_args( call, args );
+    ums_call_args( call, args );
     ums_local_begin( self );
     ret = ums_call_native( call, args );
     ums_local_end( self );
@@ -176,25 +181,35 @@ static uint64_t call_special( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
+/* By a thread that is no worker: it may be waiting for work of a factory. */
+static uint64_t call_plain( const struct call_row *row, struct ums_call *call )
+{
+    struct ums_hand *h = ums_hand_current();
+
+    if (h && row->cls > CALL_QUICK) return ums_hand_call( h, row, call );
+    return ums_call_native( call, NULL );
+}
+
 uint64_t ums_hook_call( struct ums_call *call )
 {
     const struct call_row *row = ums_call_row( call );
     struct ums_context *self = ke_current();
+    int special = row->handler && (!row->handler_if || row->handler_if( call ));
 
     if (!self || self->kind != CONTEXT_WORKER)
-        return row->handler ? row->handler( row, call, self ) : ums_call_native( call, NULL );
+        return special ? row->handler( row, call, self ) : call_plain( row, call );
 
     if (ums_is_parked_thread( self, call->sp ) || ums_call_is_nested( self, call->sp ))
-        return row->handler ? row->handler( row, call, self ) : ums_call_native( call, NULL );
+        return special ? row->handler( row, call, self ) : ums_call_native( call, NULL );
 
     ums_worker_give_way( self );
     if (ums_worker_is_carried( self ))
     {
         ke_look_at_stack( self );
         if (is_local( row, call, self )) return call_local( call, self );
-        if (row->handler || row->cls <= CALL_QUICK) ums_worker_go_home( self );
+        if (special || row->cls <= CALL_QUICK) ums_worker_go_home( self );
     }
-    if (row->handler) return call_special( row, call, self );
+    if (special) return call_special( row, call, self );
     if (row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
     return row->cls == CALL_WAIT ? call_wait( row, call, self ) : call_may_block( call, self );
 }

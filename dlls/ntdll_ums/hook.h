@@ -33,7 +33,7 @@ enum call_class
     CALL_QUICK,                                 /* answered at once or never returns; at home */
     CALL_MAY_BLOCK,                             /* the default for unknown calls */
     CALL_WAIT,
-    CALL_SPECIAL                                /* has a handler, for all threads */
+    CALL_SPECIAL                                /* its handler does it, for all threads */
 };
 
 struct call_row
@@ -48,6 +48,7 @@ struct call_row
     int (*local_if)( const struct ums_call *call );           /* LOCAL: only then; NULL: always */
     uint64_t (*handler)( const struct call_row *row, struct ums_call *call,
                          struct ums_context *self );
+    int (*handler_if)( const struct ums_call *call );         /* only then; NULL: always */
     const char *reason;
 };
 
@@ -62,6 +63,14 @@ const struct call_row *ums_call_row( const struct ums_call *call );
    installed. */
 void ums_hook_use_stubs( void );
 void ums_call_numbers_are_rows( void );
+
+/* All arguments in one array. How many a call has is not known, so as many as any has are copied. */
+#define UMS_MAX_ARGS 20
+void ums_call_args( const struct ums_call *call, uint64_t *args );
+
+/* WAIT: would it return at once, because it has a time-out of zero? And may it be tried with one? */
+int ums_wait_is_poll( const struct call_row *row, const uint64_t *args );
+int ums_wait_may_poll( const struct call_row *row, const uint64_t *args );
 
 /* The number under which a listed call goes to ums_call_native. */
 uint64_t ums_call_number( const char *name );

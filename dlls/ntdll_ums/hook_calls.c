@@ -22,17 +22,22 @@
 #include <windows.h>
 #include "ums_core.h"
 #include "hook.h"
+#include "factory_host.h"
 
-#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, why },
-#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, why },
-#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, why },
-#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, why },
+#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why },
+#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why },
+#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, NULL, why },
+#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, why },
 #define WAIT( name, timeout, alertable, try_zero, why ) \
-    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, why },
-#define SPECIAL( name, handler, why ) { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, why },
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why },
+#define SPECIAL( name, handler, why ) \
+    { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, NULL, why },
+/* a handler for handles of worker factories and ports, and the class for all others */
+#define OURS( name, cls, handler, why ) \
+    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why },
 
 const struct call_row ums_default_row =
-    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, "unknown" };
+    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, "unknown" };
 
 /* ---- conditions of local calls ---- */
 
@@ -119,6 +124,7 @@ const struct call_row ums_call_rows[] =
     SPECIAL( "NtSetInformationThread", ums_special_set_thread, "ThreadUmsInformation" )
     SPECIAL( "NtSetInformationProcess", ums_special_set_process, "may replace the dispatcher" )
     SPECIAL( "NtCreateUserProcess", ums_special_create_process, "children get the shim" )
+    SPECIAL( "NtCreateIoCompletion", ums_special_create_port, "the port's concurrency" )
 
     /* answered at once, by the calling thread itself */
     QUICK( "NtTestAlert", "takes the thread's own APCs" )
@@ -129,13 +135,14 @@ const struct call_row ums_call_rows[] =
     QUICK( "NtOpenSemaphore", "by name: asks for the thread's token" )
     QUICK( "NtOpenMutant", "by name: asks for the thread's token" )
     QUICK( "NtCreateTimer", "Wine 8.0 asks for the thread's token" )
-    QUICK( "NtCreateIoCompletion", "Wine 8.0 asks for the thread's token" )
-    QUICK( "NtQueryObject", "the handle may be the thread itself" )
+    OURS( "NtQueryObject", CALL_QUICK, ums_special_query_object, "the handle may be the thread itself" )
     QUICK( "NtQueryInformationProcess", "some classes make a handle, and ask for the token" )
 
     /* not so fast as they look */
-    MAY_BLOCK( "NtClose", "the last handle of a socket or of a file far away waits for it" )
-    MAY_BLOCK( "NtDuplicateObject", "closing a handle of another process waits for that" )
+    OURS( "NtClose", CALL_MAY_BLOCK, ums_special_close,
+          "the last handle of a socket or of a file far away waits for it" )
+    OURS( "NtDuplicateObject", CALL_MAY_BLOCK, ums_special_duplicate,
+          "closing a handle of another process waits for that" )
 
     /* answered at once, whoever asks */
     LOCAL( "NtQueryPerformanceCounter", "reads a clock" )

@@ -59,11 +59,11 @@ static int is_thunk( const unsigned char *code )
 
 uint8_t ums_hook_class( const struct call_row *row )
 {
+    if (row->handler) return HOOK_ALL;
     switch (row->cls)
     {
     case CALL_LOCAL:
     case CALL_QUICK:   return HOOK_CARRIED;
-    case CALL_SPECIAL: return HOOK_ALL;
     default:           return HOOK_WORKERS;
     }
 }

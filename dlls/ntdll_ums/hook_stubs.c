@@ -309,7 +309,7 @@ static void drop_quick_ones( void )
     {
         const struct call_row *row = &ums_call_rows[patches[i].row];
 
-        if (row->cls > CALL_QUICK) patches[kept++] = patches[i];
+        if (row->cls > CALL_QUICK || row->handler) patches[kept++] = patches[i];
     }
     patch_count = kept;
 }

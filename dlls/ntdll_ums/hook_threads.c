@@ -14,6 +14,8 @@
 #include "ums_core.h"
 #include "hook.h"
 #include "ke_win32.h"
+#include "factory_host.h"
+#include "thread.h"
 
 /* 100 ns. So long a resume waits for a suspension that is being made. Whoever makes it may have
    been suspended in the middle of it, by our caller even. */
@@ -252,11 +254,17 @@ static int has_access( HANDLE handle, ACCESS_MASK access )
 static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
                              struct ums_context *self )
 {
+    struct ums_hand *h = ums_hand_of_thread( atomic_load( &target->tid ) );
     struct hold hold;
     NTSTATUS status;
 
     if (!hold_worker( self, target, &hold )) return native( call );
-    if (!(status = native( call ))) ums_worker_killed( target );
+    if (!(status = native( call )))
+    {
+        ums_worker_killed( target );
+        if (h) ums_hand_exits( h );
+        ums_thread_ends( THREAD_HOME );
+    }
     let_go( self, target, &hold, !status );
     return status;
 }
@@ -365,6 +373,55 @@ static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
     return status;
 }
 
+/* A thread that works for a factory, or may just be handing something out, is not killed in the
+   middle of that: the packet, or the thread it was for, would be lost. */
+static NTSTATUS kill_plain( struct ums_call *call )
+{
+    HANDLE thread = (HANDLE)call->args[0], own;
+    uint32_t tid = ums_pool_made( &ums_factory_pool ) ? ums_thread_id( thread ) : 0;
+    struct ums_hand *h = NULL;
+    CONTEXT context;
+    NTSTATUS status;
+
+    own = tid && has_access( thread, THREAD_TERMINATE )
+          ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid ) : NULL;
+    if (!own) return native( call );
+    while (!ums_suspend_native( own, NULL ))
+    {
+        context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+        if (ums_get_context_native( own, &context ) || !is_in_our_code( &context )) break;
+        ums_resume_native( own, NULL );
+        SwitchToThread();
+    }
+    h = ums_hand_of_thread( tid );
+    if (!(status = native( call )))
+    {
+        if (h) ums_hand_exits( h );
+    }
+    else ums_resume_native( own, NULL );
+    CloseHandle( own );
+    return status;
+}
+
+/* The calling thread ends. */
+static void end_self( struct ums_context *self )
+{
+    struct ums_hand *h = ums_hand_current();
+
+    if (h)
+    {
+        ums_set_hand( NULL );
+        ums_hand_exits( h );
+    }
+    if (!self) return;
+    if (self->kind == CONTEXT_SCHEDULER) ums_scheduler_end( self );
+    else
+    {
+        ums_worker_end( self );
+        ums_thread_ends( THREAD_HOME );
+    }
+}
+
 uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
                                        struct ums_context *self )
 {
@@ -372,10 +429,10 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     struct ums_context *target = thread ? ums_context_of_handle( thread, self ) : self;
 
     (void)row;
-    if (!target) return (uint64_t)native( call );
-    if (target != self) return (uint64_t)kill_other( call, target, self );
-    if (self->kind == CONTEXT_SCHEDULER) ums_scheduler_end( self );
-    else ums_worker_end( self );
+    if (target && target != self) return (uint64_t)kill_other( call, target, self );
+    if (!target && thread && thread != GetCurrentThread() &&
+        ums_thread_id( thread ) != GetCurrentThreadId()) return (uint64_t)kill_plain( call );
+    end_self( target );
     return (uint64_t)native( call );            /* does not come back */
 }
 

@@ -19,11 +19,13 @@
 #include "asm_offsets.h"
 
         .data
-        .globl  ums_tls_offset, ums_dispatcher, ums_call_class, ums_stub_native
+        .globl  ums_tls_offset, ums_hand_offset, ums_dispatcher, ums_call_class, ums_stub_native
         .p2align 3
 ums_dispatcher:
         .quad   0
 ums_tls_offset:
+        .long   0
+ums_hand_offset:
         .long   0
         .bss
         .p2align 6
@@ -34,20 +36,27 @@ ums_stub_native:
 
         .text
 
-/* r11d: the call's class. Does this thread's call matter to UMS? rcx is lost. */
+/* r11d: the call's class. Does this thread's call matter to UMS, or to a worker factory, whose hand
+   it is? rcx is lost. */
         .macro  MATTERS yes, no
         testl   $HOOK_ALL,%r11d
         jnz     \yes
         movl    ums_tls_offset(%rip),%ecx
         movq    %gs:(%rcx),%rcx                 /* the thread's context */
         testq   %rcx,%rcx
-        jz      \no
+        jz      4f
         cmpl    $0,CONTEXT_KIND(%rcx)           /* context->kind == CONTEXT_WORKER */
-        jne     \no
+        jne     4f
         testl   $HOOK_WORKERS,%r11d
         jnz     \yes
         cmpb    $STATE_CARRIED,CONTEXT_WORD(%rcx)
         je      \yes
+        jmp     \no
+4:      testl   $HOOK_WORKERS,%r11d
+        jz      \no
+        movl    ums_hand_offset(%rip),%ecx
+        cmpq    $0,%gs:(%rcx)                   /* the thread's hand */
+        jne     \yes
         .endm
 
 /* ---- every thunk of ntdll and win32u comes here: the fast way out first ---- */

@@ -27,6 +27,7 @@
 #include "ums_core.h"
 #include "hook.h"
 #include "ke_win32.h"
+#include "thread.h"
 #include "private/trace.h"
 
 #define LINUX_READ      0
@@ -38,9 +39,6 @@
 #define MAX_FAULTS  32                          /* more at a time are not reported */
 #define LOOK_AGAIN  10000                       /* 100 ns: is a fault over? */
 #define LOOKS       4
-
-NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
-                                 ULONG_PTR, SIZE_T, SIZE_T, void * );
 
 int __cdecl _snprintf( char *, size_t, const char *, ... );
 
@@ -212,7 +210,7 @@ static int look_at_all( void )
 
 /* Whoever asks counts first and then sees to it that there is a helper; here it is the other way
    round. */
-static DWORD WINAPI helper( void *arg )
+static void helper( void *arg )
 {
     static const int64_t again = LOOK_AGAIN;
     uint32_t seen;
@@ -229,15 +227,14 @@ static DWORD WINAPI helper( void *arg )
         atomic_store( &helpers, 0 );
     }
     while (atomic_load( &asked ) != seen && !atomic_exchange( &helpers, 1 ));
-    return 0;
+    ums_thread_ends( THREAD_SERVICE );
 }
 
 static int make_helper( void )
 {
     HANDLE thread;
 
-    if (NtCreateThreadEx( &thread, THREAD_ALL_ACCESS, NULL, GetCurrentProcess(), (void *)helper,
-                          NULL, 0, 0, 0, 0, NULL )) return 0;
+    if (ums_thread_create( THREAD_SERVICE, helper, NULL, 0, 0, &thread )) return 0;
     CloseHandle( thread );
     return 1;
 }

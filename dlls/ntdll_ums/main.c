@@ -10,6 +10,7 @@
 #include "hook.h"
 #include "ke_win32.h"
 #include "thread.h"
+#include "factory_host.h"
 #include "main.h"
 #include "private/trace.h"
 #include "private/ums_private.h"
@@ -36,7 +37,7 @@ static const char *activate( void );
 
 static const struct ums_private private_interface =
 {
-    activate, ums_thread_bind, ums_thread_made, ums_worker_unbind, set_child_hook, ums_yield,
+    activate, ums_thread_bind, ums_thread_made, ums_thread_unbind, set_child_hook, ums_yield,
     ums_execute,
     describe, ums_trusts_environment
 };
@@ -137,7 +138,7 @@ static const char *start( void )
     HMODULE pinned;
 
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
-        !ke_init( &why ) || !(hook = find_hook( &why )) || !(engine = start_engine( hook, &why )))
+        !ums_factory_init() || !ums_handles_init() || !ke_init( &why ) || !ums_manager_init() || !(hook = find_hook( &why )) || !(engine = start_engine( hook, &why )))
         return why;
 
     /* threads may be inside the hook at any time from now on */
