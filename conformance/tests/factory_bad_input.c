@@ -136,9 +136,10 @@ START_TEST( factory_bad_low_bits )
 
 static HANDLE volatile shared_handle;
 static volatile LONG stop, wrong, calls;
-static volatile ULONG wrong_status;
+static volatile NTSTATUS shut_status, wrong_status;
 
-/* Whoever has the value now is not the caller's business; what the call says is. */
+/* Whoever has the value now is not the caller's business; what the call says is. A factory may be
+   closed, and so shut down, when a call has just found it. */
 static DWORD WINAPI call_on( void *arg )
 {
     ULONG_PTR call = (ULONG_PTR)arg;
@@ -148,8 +149,8 @@ static DWORD WINAPI call_on( void *arg )
         NTSTATUS status = make_call( (int)call, shared_handle );
 
         InterlockedIncrement( &calls );
-        if (!status || status == STATUS_INVALID_HANDLE || status == STATUS_OBJECT_TYPE_MISMATCH)
-            continue;
+        if (!status || status == STATUS_INVALID_HANDLE || status == STATUS_OBJECT_TYPE_MISMATCH ||
+            status == shut_status) continue;
         wrong_status = status;
         InterlockedIncrement( &wrong );
     }
@@ -159,11 +160,16 @@ static DWORD WINAPI call_on( void *arg )
 /* 2.7 closed, and its value given to something else, while calls are made with it */
 START_TEST( factory_bad_race )
 {
-    HANDLE port, event, threads[3];
+    HANDLE port, event, handle, threads[3];
+    volatile LONG pending;
     ULONG_PTR i;
     int round;
 
     if (!factory_needs() || !(port = factory_port( 0 ))) return;
+    if (!(handle = factory_create( port, JUNK, NULL, 5 ))) return;
+    pNtShutdownWorkerFactory( handle, &pending );
+    shut_status = make_call( 1, handle );
+    CloseHandle( handle );
     for (i = 0; i < 3; i++)             /* Query, Set, and Query again */
         threads[i] = CreateThread( NULL, 0, call_on, (void *)(i % 2), 0, NULL );
     for (round = 0; round < 300; round++)
@@ -178,7 +184,7 @@ START_TEST( factory_bad_race )
     ok( WaitForMultipleObjects( 3, threads, TRUE, WAIT_BOUND ) == WAIT_OBJECT_0,
         "2.7 calls that do not end within %d ms\n", WAIT_BOUND );
     ok( !wrong, "2.7 %ld calls of %ld gave something else, such as %08lx\n", wrong, calls,
-        wrong_status );
+        (ULONG)wrong_status );
     for (i = 0; i < 3; i++) CloseHandle( threads[i] );
     CloseHandle( port );
 }

@@ -87,7 +87,7 @@ void NTAPI factory_start( void *arg )
     remember( worker );
     if (factory->start) factory->start( worker );
     worker->ready = pNtWorkerFactoryWorkerReady( factory->handle );
-    if (worker->ready) InterlockedIncrement( &factory->bad );
+    if (worker->ready && !factory->shut) InterlockedIncrement( &factory->bad );
     InterlockedIncrement( &factory->ready );
     while (!(worker->last = factory_wait( factory->handle, packets, batch, &count )))
     {
@@ -154,6 +154,7 @@ void factory_close( struct factory *factory )
     int i;
 
     SetEvent( factory->gate );
+    factory->shut = 1;
     STATUS_IS( "2.6", pNtShutdownWorkerFactory( factory->handle, &pending ), STATUS_SUCCESS );
     ok( factory_gone( factory, factory->started ), "2.6 workers live %d ms after the shutdown\n",
         WAIT_BOUND );

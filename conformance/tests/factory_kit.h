@@ -81,6 +81,7 @@ struct factory
     volatile LONG released;             /* ... with KeyContext 0 */
     volatile LONG handled;              /* ... whose callback has returned */
     volatile LONG running, most;        /* callbacks at a time, by factory_enter and _leave */
+    volatile LONG shut;                 /* set before a shutdown: Ready may fail from now on */
     volatile LONG bad;                  /* broken promises seen by workers */
 };
 

@@ -50,7 +50,6 @@ static DWORD releaser_body( struct kit_worker *worker )
         if (by_port) PostQueuedCompletionStatus( port, i, i + 1, NULL );
         else release_status = pNtReleaseWorkerFactoryWorker( handle );
         if (worker->blocks > before) release_blocks++;
-        if (!kit_yield_until( worker, &turn, 2 * i + 2 )) return 2;
     }
     return 0;
 }
