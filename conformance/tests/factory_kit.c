@@ -156,6 +156,9 @@ void factory_close( struct factory *factory )
     SetEvent( factory->gate );
     factory->shut = 1;
     STATUS_IS( "2.6", pNtShutdownWorkerFactory( factory->handle, &pending ), STATUS_SUCCESS );
+    /* one may not have come to its routine yet: only the factory knows of it */
+    ok( factory_settle( factory->handle, 0, 0 ), "2.3 workers are counted %d ms after the "
+        "shutdown\n", WAIT_BOUND );
     ok( factory_gone( factory, factory->started ), "2.6 workers live %d ms after the shutdown\n",
         WAIT_BOUND );
     ok( !factory->bad, "%ld broken promises seen by workers\n", factory->bad );
