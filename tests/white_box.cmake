@@ -5,9 +5,14 @@ find_program(UMS_HOST_CC NAMES cc gcc clang NO_CMAKE_FIND_ROOT_PATH)
 set(core ${CMAKE_SOURCE_DIR}/dlls/ntdll_ums)
 set(core_sources ${core}/pool.c ${core}/completion.c ${core}/context.c ${core}/scheduler.c
     ${core}/worker.c ${core}/carry.c)
+set(factory_sources ${core}/factory.c ${core}/factory_guess.c ${core}/factory_queue.c)
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake_switch.c)
 
 function(ums_add_white_box name)
+    set(more "")
+    if(name STREQUAL factory)
+        set(more ${factory_sources} -mcx16)
+    endif()
     foreach(kind asan tsan)
         set(exe ${CMAKE_CURRENT_BINARY_DIR}/${name}.${kind})
         if(kind STREQUAL asan)
@@ -17,8 +22,9 @@ function(ums_add_white_box name)
         endif()
         add_custom_command(OUTPUT ${exe}
             COMMAND ${UMS_HOST_CC} -std=gnu11 -g -O1 -Wall -Wextra -Werror ${sanitize} -I${CMAKE_SOURCE_DIR}/include
-                ${CMAKE_CURRENT_SOURCE_DIR}/${name}.c ${fake} ${core_sources} -lcmocka -lpthread -o ${exe}
-            DEPENDS ${name}.c ${fake} ke_fake.h ke_fake_switch.h ${core_sources} ${core}/ums_core.h ${core}/state.h ${core}/ke.h
+                ${CMAKE_CURRENT_SOURCE_DIR}/${name}.c ${fake} ${core_sources} ${more} -lcmocka -lpthread -o ${exe}
+            DEPENDS ${name}.c ${fake} ke_fake.h ke_fake_switch.h ${core_sources} ${factory_sources} ${core}/ums_core.h ${core}/state.h ${core}/ke.h
+                ${core}/factory.h ${core}/factory_guess.h
                 ${CMAKE_SOURCE_DIR}/include/private/nttypes.h
             VERBATIM)
         list(APPEND exes ${exe})
@@ -34,6 +40,7 @@ endfunction()
 ums_add_white_box(carry)
 ums_add_white_box(completion)
 ums_add_white_box(context)
+ums_add_white_box(factory)
 ums_add_white_box(scheduler)
 ums_add_white_box(stress)
 include(exports_tests.cmake)

@@ -137,7 +137,8 @@ void ums_factory_count( struct ums_factory *f, struct ums_factory_counts *counts
 
 /* The four conditions [doc]: creation is enabled; fewer than the maximum; something is bound or has
    been activated; and packets wait that nobody comes for. One that could not be handed out because
-   enough hands run is not waiting for a thread. */
+   enough hands run is not waiting for a thread. For work one at a time is made: while it is not
+   ready, no other [guess]. */
 int ums_factory_wants( struct ums_factory *f )
 {
     uint32_t total = atomic_load( &f->total );
@@ -147,6 +148,7 @@ int ums_factory_wants( struct ums_factory *f )
     if (ums_factory_is_shut( f ) || atomic_load( &f->paused ) || total >= atomic_load( &f->max ))
         return 0;
     if (total < atomic_load( &f->min )) return 1;
+    if (ums_guess.one_on_its_way && atomic_load( &f->starting )) return 0;
     word = ums_queue_load( q );
     return word.pending > atomic_load( &f->coming ) && word.running < q->concurrency &&
            (atomic_load( &f->binding ) || atomic_load( &q->releases ) ||
@@ -297,6 +299,7 @@ ums_status ums_factory_ready( struct ums_factory *f, struct ums_hand *h )
     if (ums_factory_is_shut( f )) return ums_guess.ready_shut;
     if (!ums_hand_is_ready( h )) return ums_guess.ready_twice;
     if (atomic_exchange( &h->unready, 0 )) atomic_fetch_sub( &f->starting, 1 );
+    factory_check( f );
     return STATUS_SUCCESS;
 }
 
@@ -369,6 +372,7 @@ ums_status ums_factory_set( struct ums_factory *f, uint32_t info_class, uint64_t
     default:                  set_number( f, info_class, (uint32_t)value ); break;
     }
     if (info_class == CLASS_TIMEOUT || info_class == CLASS_IDLE_TIMEOUT) poke_all( f );
+    if (info_class == CLASS_BINDING) ke_manager_wake();         /* it looks after the port, or not */
     factory_check( f );
     return status;
 }

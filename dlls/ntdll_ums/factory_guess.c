@@ -31,5 +31,6 @@ const struct ums_factory_guess ums_guess =
     .binding_is_delta       = 1,
     .second_shutdown_counts = 0,
     .alive_is_activated     = 1,
+    .one_on_its_way         = 1,
     .classes_by_version     = 0,
 };

@@ -34,6 +34,7 @@ struct ums_factory_guess
     uint32_t binding_is_delta;                  /* 2.3 BindingCount: added, not stored */
     uint32_t second_shutdown_counts;            /* 2.6 0: it writes 0 */
     uint32_t alive_is_activated;                /* 2.2 (3): a living hand, not only a release */
+    uint32_t one_on_its_way;                    /* 2.2 none is made for work while one is not ready */
     uint32_t classes_by_version;                /* 1.3 an older Windows has fewer classes */
 };
 

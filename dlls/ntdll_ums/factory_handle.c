@@ -295,9 +295,19 @@ uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
     return (uint64_t)status;
 }
 
-static int is_this_process( HANDLE process )
+/* The handle may be good for something else only: then a copy is asked. */
+int ums_is_this_process( HANDLE process )
 {
-    return process == GetCurrentProcess() || GetProcessId( process ) == GetCurrentProcessId();
+    DWORD id = process == GetCurrentProcess() ? GetCurrentProcessId() : GetProcessId( process );
+    HANDLE copy;
+
+    if (!id && DuplicateHandle( GetCurrentProcess(), process, GetCurrentProcess(), &copy,
+                                PROCESS_QUERY_LIMITED_INFORMATION, FALSE, 0 ))
+    {
+        id = GetProcessId( copy );
+        CloseHandle( copy );
+    }
+    return id == GetCurrentProcessId();
 }
 
 /* The copy has what the original is, with the access that it was really given. */
@@ -322,7 +332,7 @@ uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *cal
     (void)row; (void)self;
     ums_call_args( call, args );
     before = entry_load( handle );
-    if (!is_this_process( (HANDLE)args[0] )) return ums_call_native( call, NULL );
+    if (!ums_is_this_process( (HANDLE)args[0] )) return ums_call_native( call, NULL );
     if (entry_kind( before ) == ENTRY_FACTORY)
     {
         /* it must not go before the copy is noted */
@@ -332,7 +342,7 @@ uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *cal
     }
     if ((ULONG)args[6] & DUPLICATE_CLOSE_SOURCE) now = closing( handle, &before );
     status = (NTSTATUS)ums_call_native( call, args );
-    if (!status && args[3] && is_this_process( (HANDLE)args[2] ) &&
+    if (!status && args[3] && ums_is_this_process( (HANDLE)args[2] ) &&
         ums_try_load( (const void *)args[3], &copy )) copied( (HANDLE)copy, before );
     closed( handle, now, before, status );
     if (f) ums_factory_unref( f );

@@ -29,6 +29,8 @@ uint32_t ums_handle_concurrency( HANDLE port );
 /* Has the last handle of a factory that has none here gone elsewhere, too? The manager's. */
 void ums_factory_look_abroad( struct ums_factory *f );
 
+int ums_is_this_process( HANDLE process );
+
 int ums_is_handle_of_ours( const struct ums_call *call );
 uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
                             struct ums_context *self );

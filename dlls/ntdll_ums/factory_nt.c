@@ -78,8 +78,7 @@ static NTSTATUS check_process( HANDLE process )
 
     if (process == GetCurrentProcess()) return STATUS_SUCCESS;
     if ((status = check_object( process, L"Process", PROCESS_NEEDED ))) return status;
-    return GetProcessId( process ) == GetCurrentProcessId() ? STATUS_SUCCESS
-           : ums_guess.foreign_process;
+    return ums_is_this_process( process ) ? STATUS_SUCCESS : ums_guess.foreign_process;
 }
 
 /* A copy, so that it is looked at once. */
