@@ -257,6 +257,21 @@ BOOL factory_settle( HANDLE handle, LONG waiting, LONG total )
     return FALSE;
 }
 
+BOOL factory_rest( HANDLE handle )
+{
+    ULONGLONG start = clock_ms();
+    factory_info info;
+
+    do
+    {
+        info = factory_query( handle );
+        if (info.WaitingWorkerCount == info.TotalWorkerCount) return TRUE;
+        Sleep( 1 );
+    }
+    while (clock_ms() - start < WAIT_BOUND);
+    return FALSE;
+}
+
 BOOL factory_stays( volatile LONG *value, LONG wanted )
 {
     ULONGLONG start = clock_ms();

@@ -119,6 +119,8 @@ BOOL factory_reach( volatile LONG *value, LONG wanted );
 /* Poll until so many workers wait, and there are so many (-1: any number) in all; FALSE when the
    time is over. */
 BOOL factory_settle( HANDLE handle, LONG waiting, LONG total );
+/* Poll until all workers that there are wait. */
+BOOL factory_rest( HANDLE handle );
 /* Poll until the threads of the first count workers have ended. */
 BOOL factory_gone( struct factory *factory, LONG count );
 /* TRUE if *value stays what it is for a while. Catches what comes too much, if it comes soon. */

@@ -327,7 +327,7 @@ START_TEST( factory_threads_many )
         factory.running );
     SetEvent( factory.gate );
     ok( factory_reach( &factory.handled, 40 ), "2.5 %ld packets of 40\n", factory.handled );
-    ok( factory_settle( factory.handle, factory.started, factory.started ),
+    ok( factory_rest( factory.handle ),
         "2.3 they do not come to rest\n" );
     factory_close( &factory );
 }
