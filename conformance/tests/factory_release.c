@@ -151,37 +151,38 @@ START_TEST( factory_release_blocked )
     factory_close( &factory );
 }
 
-/* The other process: what it is to do is its name for this process's handle. */
-static void release_for_parent( const char *value )
+/* The other process: value is what it is to do, and its name for this process's handle. */
+static void work_for_parent( const char *value )
 {
     HANDLE handle = (HANDLE)(ULONG_PTR)strtoul( value + 2, NULL, 16 );
+    NTSTATUS status;
 
-    if (value[0] == 'm') STATUS_IS( "2.2", factory_set( handle, WorkerFactoryThreadMinimum, 1 ),
-                                    STATUS_SUCCESS );
-    else STATUS_IS( "2.2", pNtReleaseWorkerFactoryWorker( handle ), STATUS_SUCCESS );
+    if (value[0] == 'm') status = factory_set( handle, WorkerFactoryThreadMinimum, 1 );
+    else status = pNtReleaseWorkerFactoryWorker( handle );
+    ExitProcess( status ? 1 : 0 );
 }
 
-/* What a test gives to its other process: 'r' or 'm', and an inheritable handle. */
+/* 'r' or 'm': release a worker, or raise the minimum. */
 static void run_foreign( char what )
 {
     static struct factory factory;
     PROCESS_INFORMATION process;
-    char value[32];
     HANDLE copy = NULL;
-    DWORD code;
+    DWORD code = 99;
+    char value[32];
 
-    if (child_value( value, sizeof(value) ))
-    {
-        release_for_parent( value );
-        return;
-    }
+    if (child_value( value, sizeof(value) )) work_for_parent( value );
     if (!factory_open( &factory )) return;
     DuplicateHandle( GetCurrentProcess(), factory.handle, GetCurrentProcess(), &copy, 0, TRUE,
                      DUPLICATE_SAME_ACCESS );
     snprintf( value, sizeof(value), "%c %lx", what, (DWORD)(ULONG_PTR)copy );
     if (child_start( value, &process )) child_end( &process, &code );
-    ok( factory_reach( &factory.ready, 1 ), "2.2 no worker here\n" );
-    if (what == 'r') ok( factory_reach( &factory.released, 1 ), "2.2 no packet here\n" );
+    ok( code == 0, "2.2 another process cannot do it, exit code %lu\n", code );
+    if (!code)
+    {
+        ok( factory_reach( &factory.ready, 1 ), "2.2 no worker here\n" );
+        if (what == 'r') ok( factory_reach( &factory.released, 1 ), "2.2 no packet here\n" );
+    }
     CloseHandle( copy );
     factory_close( &factory );
 }

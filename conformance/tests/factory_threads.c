@@ -191,7 +191,7 @@ static void leave( struct factory_worker *worker, const factory_packet *packet )
     InterlockedIncrement( &worker->factory->ended );
     if (exit_way == 1) ExitThread( 17 );
     if (exit_way == 2) TerminateThread( GetCurrentThread(), 18 );
-    WaitForSingleObject( worker->factory->gate, WAIT_BOUND );
+    WaitForSingleObject( worker->factory->gate, INFINITE );
 }
 
 /* A worker leaves in its callback; the counters know, and the minimum is kept. */
