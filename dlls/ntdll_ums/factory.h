@@ -125,6 +125,7 @@ struct ums_factory
     void *start, *param;
     size_t stack_reserve, stack_commit;
     void *object;                               /* our handle of what stands for it in the host */
+    uint64_t number;                            /* never used again in this process */
                                                 /* .. to here */
     _Atomic uint32_t refs;                      /* the handles together, hands, calls under way */
     _Atomic uint32_t open;                      /* there are handles, somewhere */

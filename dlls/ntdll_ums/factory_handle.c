@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What stands for a factory in the host is a keyed event, which nobody else uses: a real object, so
- * that handles are closed, duplicated, inherited and named as any others, and each carries the
- * access it was given. A table says which factory a handle is of. It is right at any moment, for
+ * What stands for a factory in the host is a section (factory_foreign.c says what for): a real
+ * object, so that handles are closed, duplicated, inherited and named as any others, and each
+ * carries the access it was given. A table says which factory a handle is of. It is right at any moment, for
  * the entry hook sees each NtClose and NtDuplicateObject of the process:
  *
  *  - before a handle is closed its entry says so; afterwards it is emptied, unless the value was
@@ -401,6 +401,16 @@ uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *
         info->PointerCount--;
     }
     return (uint64_t)status;
+}
+
+/* That a factory is a section is nobody's business either. */
+uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self )
+{
+    (void)row; (void)self;
+    if (entry_kind( entry_load( (HANDLE)call->args[0] ) ) != ENTRY_FACTORY)
+        return ums_call_native( call, NULL );
+    return (uint64_t)(NTSTATUS)STATUS_OBJECT_TYPE_MISMATCH;
 }
 
 /* The concurrency is told once, and the host forgets it. */

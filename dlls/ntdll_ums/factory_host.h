@@ -11,6 +11,7 @@
 #include <winternl.h>
 #include "factory.h"
 #include "hook.h"
+#include "workerfactory.h"
 
 #define FACTORY_VALID_ACCESS 0x000f00ff         /* [seen] */
 
@@ -38,8 +39,29 @@ uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *cal
                                 struct ums_context *self );
 uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *call,
                                    struct ums_context *self );
+uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self );
 uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self );
+
+/* ---- factory_foreign.c ---- */
+
+enum ums_foreign { FOREIGN_RELEASE, FOREIGN_SET, FOREIGN_SHUTDOWN, FOREIGN_QUERY };
+
+/* What stands for a factory in the host; and what other processes have to know of it. 0: memory is
+   short */
+NTSTATUS ums_factory_object( const OBJECT_ATTRIBUTES *attributes, HANDLE *object );
+int ums_factory_show( struct ums_factory *f );
+/* The call in the process whose factory it is. STATUS_OBJECT_TYPE_MISMATCH: it is none. Waits. */
+NTSTATUS ums_factory_foreign( HANDLE handle, ACCESS_MASK access, enum ums_foreign what,
+                              ULONG info_class, uint64_t *value,
+                              WORKER_FACTORY_BASIC_INFORMATION *info );
+
+/* ---- factory_nt.c ---- */
+
+void ums_factory_fill( struct ums_factory *f, WORKER_FACTORY_BASIC_INFORMATION *info );
+/* What asks for threads at once has them when it returns. */
+NTSTATUS ums_factory_set_and_wait( struct ums_factory *f, ULONG info_class, uint64_t value );
 
 /* ---- factory_threads.c ---- */
 

@@ -26,7 +26,6 @@
 #define TYPE_ROOM         256                   /* bytes for an object type and its name */
 #define BATCH_MAX         64                    /* packets that one wait returns at most */
 
-NTSTATUS NTAPI NtCreateKeyedEvent( HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, ULONG );
 NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
 
 /* ---- the version that the process sees ---- */
@@ -144,7 +143,7 @@ static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, HANDLE *object, stru
     NTSTATUS status;
 
     attributes->Attributes &= ~OBJ_INHERIT;
-    status = NtCreateKeyedEvent( object, FACTORY_VALID_ACCESS, attributes, 0 );
+    status = ums_factory_object( attributes, object );
     attributes->Attributes |= inherit;
     *old = NULL;
     if (status != STATUS_OBJECT_NAME_EXISTS) return status;
@@ -208,7 +207,8 @@ NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_A
     f->stack_reserve = stack_reserve;
     f->stack_commit  = stack_commit;
     f->object        = object;
-    status = make_handle( f, access, attributes.Attributes & OBJ_INHERIT, &handle );
+    status = ums_factory_show( f ) ? make_handle( f, access, attributes.Attributes & OBJ_INHERIT,
+                                                  &handle ) : STATUS_NO_MEMORY;
     if (status) ums_factory_unref( f );
     else if (!ums_try_store( ret, (uint64_t)handle )) status = STATUS_ACCESS_VIOLATION;
     return status;
@@ -216,7 +216,7 @@ NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_A
 
 /* ---- query and set ---- */
 
-static void fill_basic( struct ums_factory *f, WORKER_FACTORY_BASIC_INFORMATION *info )
+void ums_factory_fill( struct ums_factory *f, WORKER_FACTORY_BASIC_INFORMATION *info )
 {
     struct ums_factory_counts counts;
     const int shut = ums_factory_is_shut( f );
@@ -260,10 +260,15 @@ NTSTATUS NTAPI NtQueryInformationWorkerFactory( HANDLE handle, WORKERFACTORYINFO
     if ((ULONG)info_class >= class_count()) return STATUS_INVALID_INFO_CLASS;
     if (info_class != WorkerFactoryBasicInformation) return ums_guess.query_class;
     if (length < sizeof(info)) return ums_guess.query_length;
-    if ((status = ums_factory_of_handle( handle, WORKER_FACTORY_QUERY_INFORMATION, &f )))
-        return status;
-    fill_basic( f, &info );
-    ums_factory_unref( f );
+    if (!(status = ums_factory_of_handle( handle, WORKER_FACTORY_QUERY_INFORMATION, &f )))
+    {
+        ums_factory_fill( f, &info );
+        ums_factory_unref( f );
+    }
+    else if (status == STATUS_OBJECT_TYPE_MISMATCH)
+        status = ums_factory_foreign( handle, WORKER_FACTORY_QUERY_INFORMATION, FOREIGN_QUERY, 0,
+                                      NULL, &info );
+    if (status) return status;
     for (i = 0; i < sizeof(info) / sizeof(*from); i++)
         if (!ums_try_store( (uint64_t *)buffer + i, from[i] )) return STATUS_ACCESS_VIOLATION;
     return (NTSTATUS)ums_store_ulong( (uint64_t)ret_length, sizeof(info) );
@@ -298,6 +303,15 @@ static int load_value( const void *buffer, ULONG length, uint64_t *value )
     return 1;
 }
 
+NTSTATUS ums_factory_set_and_wait( struct ums_factory *f, ULONG info_class, uint64_t value )
+{
+    NTSTATUS status = ums_factory_set( f, info_class, value );
+
+    if (!status && info_class == WorkerFactoryThreadMinimum && ums_factory_wants( f ))
+        ums_manager_wait();
+    return status;
+}
+
 NTSTATUS NTAPI NtSetInformationWorkerFactory( HANDLE handle, WORKERFACTORYINFOCLASS info_class,
                                               PVOID buffer, ULONG length )
 {
@@ -309,11 +323,12 @@ NTSTATUS NTAPI NtSetInformationWorkerFactory( HANDLE handle, WORKERFACTORYINFOCL
         return STATUS_INVALID_INFO_CLASS;
     if (!length_fits( info_class, length )) return STATUS_INFO_LENGTH_MISMATCH;
     if (!load_value( buffer, length, &value )) return STATUS_ACCESS_VIOLATION;
-    if ((status = ums_factory_of_handle( handle, WORKER_FACTORY_SET_INFORMATION, &f )))
-        return status;
-    status = ums_factory_set( f, info_class, value );
-    if (!status && info_class == WorkerFactoryThreadMinimum && ums_factory_wants( f ))
-        ums_manager_wait();
+    status = ums_factory_of_handle( handle, WORKER_FACTORY_SET_INFORMATION, &f );
+    if (status == STATUS_OBJECT_TYPE_MISMATCH)
+        return ums_factory_foreign( handle, WORKER_FACTORY_SET_INFORMATION, FOREIGN_SET, info_class,
+                                    &value, NULL );
+    if (status) return status;
+    status = ums_factory_set_and_wait( f, info_class, value );
     ums_factory_unref( f );
     return status;
 }
@@ -326,10 +341,16 @@ NTSTATUS NTAPI NtShutdownWorkerFactory( HANDLE handle, volatile LONG *pending )
 
     if (!load_value( (const void *)pending, sizeof(*pending), &before ) ||
         !ums_try_store32( (void *)pending, (uint32_t)before )) return STATUS_ACCESS_VIOLATION;
-    if ((status = ums_factory_of_handle( handle, WORKER_FACTORY_SHUTDOWN, &f ))) return status;
-    ums_try_store32( (void *)pending, ums_factory_shutdown( f ) );
-    ums_factory_unref( f );
-    return STATUS_SUCCESS;
+    if (!(status = ums_factory_of_handle( handle, WORKER_FACTORY_SHUTDOWN, &f )))
+    {
+        before = ums_factory_shutdown( f );
+        ums_factory_unref( f );
+    }
+    else if (status == STATUS_OBJECT_TYPE_MISMATCH)
+        status = ums_factory_foreign( handle, WORKER_FACTORY_SHUTDOWN, FOREIGN_SHUTDOWN, 0, &before,
+                                      NULL );
+    if (!status) ums_try_store32( (void *)pending, (uint32_t)before );
+    return status;
 }
 
 /* ---- work ---- */
@@ -339,7 +360,11 @@ NTSTATUS NTAPI NtReleaseWorkerFactoryWorker( HANDLE handle )
     struct ums_factory *f;
     NTSTATUS status;
 
-    if ((status = ums_factory_of_handle( handle, WORKER_FACTORY_RELEASE_WORKER, &f ))) return status;
+    status = ums_factory_of_handle( handle, WORKER_FACTORY_RELEASE_WORKER, &f );
+    if (status == STATUS_OBJECT_TYPE_MISMATCH)
+        return ums_factory_foreign( handle, WORKER_FACTORY_RELEASE_WORKER, FOREIGN_RELEASE, 0, NULL,
+                                    NULL );
+    if (status) return status;
     status = ums_factory_release( f );
     ums_factory_unref( f );
     return status;

@@ -139,6 +139,8 @@ const struct call_row ums_call_rows[] =
     QUICK( "NtQueryInformationProcess", "some classes make a handle, and ask for the token" )
 
     /* not so fast as they look */
+    OURS( "NtMapViewOfSection", CALL_MAY_BLOCK, ums_special_section, "images come from files" )
+    OURS( "NtQuerySection", CALL_MAY_BLOCK, ums_special_section, "listed for the handles" )
     OURS( "NtClose", CALL_MAY_BLOCK, ums_special_close,
           "the last handle of a socket or of a file far away waits for it" )
     OURS( "NtDuplicateObject", CALL_MAY_BLOCK, ums_special_duplicate,
