@@ -104,8 +104,11 @@ NTSTATUS ums_factory_object( const OBJECT_ATTRIBUTES *attributes, HANDLE *object
 {
     const LARGE_INTEGER size = { .QuadPart = SECTION_SIZE };
 
-    return NtCreateSection( object, FACTORY_VALID_ACCESS, attributes, &size, PAGE_READWRITE,
-                            SEC_COMMIT, NULL );
+    NTSTATUS status = NtCreateSection( object, FACTORY_VALID_ACCESS, attributes, &size,
+                                       PAGE_READWRITE, SEC_COMMIT, NULL );
+
+    if (status >= 0) ums_handle_own( *object );
+    return status;
 }
 
 static struct face *map_face( HANDLE object, ULONG protect )
@@ -148,6 +151,7 @@ static NTSTATUS look_at( HANDLE handle, ACCESS_MASK access, struct face *face )
         return status;
     if (NtDuplicateObject( GetCurrentProcess(), handle, GetCurrentProcess(), &copy,
                            SECTION_MAP_READ, 0, 0 )) return STATUS_OBJECT_TYPE_MISMATCH;
+    ums_handle_own( copy );
     status = STATUS_OBJECT_TYPE_MISMATCH;
     if ((view = map_face( copy, PAGE_READONLY )))
     {
@@ -158,7 +162,7 @@ static NTSTATUS look_at( HANDLE handle, ACCESS_MASK access, struct face *face )
         }
         NtUnmapViewOfSection( GetCurrentProcess(), view );
     }
-    NtClose( copy );
+    ums_handle_close_own( copy );
     return status;
 }
 

@@ -17,7 +17,9 @@
  *
  * Not seen: a handle that another process takes out of this one (DUPLICATE_CLOSE_SOURCE).
  *
- * Handles of completion ports are in the table with their concurrency, which Wine does not keep.
+ * Handles of completion ports are in the table with their concurrency, which Wine does not keep; and
+ * the shim's own, so that a program which goes on using a value after it was closed does not meet one
+ * of them.
  */
 
 #define WIN32_NO_STATUS
@@ -34,11 +36,18 @@
 #define PAGE_ENTRIES 512
 
 /* An entry: what, of that what, and a number that each change counts up. */
-#define ENTRY_KIND    ((uint64_t)3)
-#define ENTRY_NUMBER  ((uint64_t)1 << 30)
-#define ENTRY_VALUE( entry ) ((uint32_t)((entry) >> 2) & 0xfffffff)
+#define ENTRY_KIND    ((uint64_t)7)
+#define ENTRY_NUMBER  ((uint64_t)1 << 31)
+#define ENTRY_VALUE( entry ) ((uint32_t)((entry) >> 3) & 0xfffffff)
 
-enum entry_kind { ENTRY_NONE, ENTRY_FACTORY, ENTRY_PORT, ENTRY_CLOSING };
+enum entry_kind
+{
+    ENTRY_NONE,
+    ENTRY_FACTORY,
+    ENTRY_PORT,
+    ENTRY_OWN,                                  /* the shim's: to the program there is none */
+    ENTRY_CLOSING
+};
 
 static _Atomic uint64_t *entries;
 static _Atomic uint8_t committed[MAX_HANDLES / PAGE_ENTRIES];
@@ -84,7 +93,7 @@ static uint64_t entry_load( HANDLE handle )
 
 static uint64_t next_entry( uint64_t entry, enum entry_kind kind, uint32_t value )
 {
-    return ((entry & ~(ENTRY_NUMBER - 1)) + ENTRY_NUMBER) | (uint64_t)value << 2 | kind;
+    return ((entry & ~(ENTRY_NUMBER - 1)) + ENTRY_NUMBER) | (uint64_t)value << 3 | kind;
 }
 
 /* Twelve bits of access are what a factory's handle can have. */
@@ -126,6 +135,17 @@ void ums_handle_is_factory( HANDLE handle, struct ums_factory *f, ACCESS_MASK ac
     entry_set( handle, ENTRY_FACTORY, factory_value( f, access ) );
 }
 
+void ums_handle_own( HANDLE handle )
+{
+    entry_set( handle, ENTRY_OWN, 0 );
+}
+
+void ums_handle_close_own( HANDLE handle )
+{
+    entry_set( handle, ENTRY_NONE, 0 );
+    NtClose( handle );
+}
+
 uint32_t ums_handle_concurrency( HANDLE port )
 {
     uint64_t entry = entry_load( port );
@@ -141,7 +161,7 @@ static NTSTATUS query_basic( HANDLE handle, OBJECT_BASIC_INFORMATION *info )
 }
 
 /* Ask the host: is it one of ours, under a handle that we have not seen come? */
-static struct ums_factory *find_factory( HANDLE handle )
+struct ums_factory *ums_factory_of_object( HANDLE handle )
 {
     uint32_t i, made = ums_pool_made( &ums_factory_pool );
 
@@ -164,7 +184,7 @@ static NTSTATUS ask_host( HANDLE handle, uint64_t seen, ACCESS_MASK access, stru
     NTSTATUS status;
 
     if ((status = query_basic( handle, &info ))) return status;
-    if (!(f = find_factory( handle ))) return STATUS_OBJECT_TYPE_MISMATCH;
+    if (!(f = ums_factory_of_object( handle ))) return STATUS_OBJECT_TYPE_MISMATCH;
     if (entry && entry_kind( seen ) == ENTRY_NONE)
     {
         atomic_fetch_add( &f->handles, 1 );
@@ -193,6 +213,7 @@ NTSTATUS ums_factory_of_handle( HANDLE handle, ACCESS_MASK access, struct ums_fa
     {
         entry = entry_load( handle );
         if (entry_kind( entry ) == ENTRY_PORT) return STATUS_OBJECT_TYPE_MISMATCH;
+        if (entry_kind( entry ) == ENTRY_OWN) return STATUS_INVALID_HANDLE;
         if (entry_kind( entry ) != ENTRY_FACTORY) return ask_host( handle, entry, access, ret );
         if ((entry_access( entry ) & access) != access) return STATUS_ACCESS_DENIED;
         f = entry_factory( entry );
@@ -287,10 +308,14 @@ uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
                             struct ums_context *self )
 {
     HANDLE handle = (HANDLE)call->args[0];
-    uint64_t before, now = closing( handle, &before );
-    NTSTATUS status = (NTSTATUS)ums_call_native( call, NULL );
+    uint64_t before, now;
+    NTSTATUS status;
 
     (void)row; (void)self;
+    if (entry_kind( entry_load( handle ) ) == ENTRY_OWN)
+        return (uint64_t)(NTSTATUS)STATUS_INVALID_HANDLE;
+    now = closing( handle, &before );
+    status = (NTSTATUS)ums_call_native( call, NULL );
     closed( handle, now, before, status );
     return (uint64_t)status;
 }
@@ -333,6 +358,8 @@ uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *cal
     ums_call_args( call, args );
     before = entry_load( handle );
     if (!ums_is_this_process( (HANDLE)args[0] )) return ums_call_native( call, NULL );
+    if (entry_kind( before ) == ENTRY_OWN && ((ULONG)args[6] & DUPLICATE_CLOSE_SOURCE))
+        return (uint64_t)(NTSTATUS)STATUS_INVALID_HANDLE;
     if (entry_kind( before ) == ENTRY_FACTORY)
     {
         /* it must not go before the copy is noted */

@@ -21,10 +21,15 @@ int ums_handles_init( void );
 /* A reference to the factory behind a handle with that access, or a status. Enters the kernel for a
    handle that somebody else has put into this process. */
 NTSTATUS ums_factory_of_handle( HANDLE handle, ACCESS_MASK access, struct ums_factory **f );
+/* By asking the host: a reference to the factory that any handle of it is of, or NULL. */
+struct ums_factory *ums_factory_of_object( HANDLE handle );
 /* What was asked for, without generic rights and those that factories do not have. */
 ACCESS_MASK ums_factory_access( ACCESS_MASK access );
 /* A handle that was just made. */
 void ums_handle_is_factory( HANDLE handle, struct ums_factory *f, ACCESS_MASK access );
+/* One of the shim's own, from when it is made; and its end. */
+void ums_handle_own( HANDLE handle );
+void ums_handle_close_own( HANDLE handle );
 /* The concurrency with which a port was made; 0: not known */
 uint32_t ums_handle_concurrency( HANDLE port );
 /* Has the last handle of a factory that has none here gone elsewhere, too? The manager's. */

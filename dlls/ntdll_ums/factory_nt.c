@@ -132,6 +132,7 @@ static NTSTATUS find_queue( HANDLE port, struct ums_queue **ret )
     status = NtDuplicateObject( GetCurrentProcess(), port, GetCurrentProcess(), &(*ret)->port,
                                 SYNCHRONIZE | 0x3, 0, 0 );
     if (status) ums_pool_free( &ums_queue_pool, *ret );
+    else ums_handle_own( (*ret)->port );
     return status;
 }
 
@@ -147,9 +148,9 @@ static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, HANDLE *object, stru
     attributes->Attributes |= inherit;
     *old = NULL;
     if (status != STATUS_OBJECT_NAME_EXISTS) return status;
-    status = ums_factory_of_handle( *object, 0, old );
-    NtClose( *object );
-    return status ? status : STATUS_OBJECT_NAME_EXISTS;
+    *old = ums_factory_of_object( *object );
+    ums_handle_close_own( *object );
+    return *old ? STATUS_OBJECT_NAME_EXISTS : STATUS_OBJECT_TYPE_MISMATCH;
 }
 
 static NTSTATUS make_handle( struct ums_factory *f, ACCESS_MASK access, ULONG inherit, HANDLE *handle )
@@ -189,15 +190,15 @@ NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_A
     if (status) return status;
     if ((status = find_queue( port, &q )))
     {
-        NtClose( object );
+        ums_handle_close_own( object );
         return status;
     }
     if (!(f = ums_factory_alloc( q, max )))
     {
-        NtClose( object );
+        ums_handle_close_own( object );
         if (atomic_fetch_sub( &q->refs, 1 ) == 1)
         {
-            NtClose( q->port );
+            ums_handle_close_own( q->port );
             ums_pool_free( &ums_queue_pool, q );
         }
         return STATUS_NO_MEMORY;

@@ -45,7 +45,9 @@ int ums_manager_init( void )
 
     if (slot >= TLS_MINIMUM_AVAILABLE) return 0;
     ums_hand_offset = 0x1480 + slot * 8;        /* TEB.TlsSlots */
-    return !ke_event_create( &event );
+    if (ke_event_create( &event )) return 0;
+    ums_handle_own( event );
+    return 1;
 }
 
 void ums_set_hand( struct ums_hand *h )
@@ -94,6 +96,7 @@ static void make_hands( struct ums_factory *f )
                                     &thread );
         if (!status)
         {
+            ums_handle_own( thread );
             h->thread = thread;
             if ((priority = atomic_load( &f->priority )))
                 NtSetInformationThread( thread, THREAD_BASE_PRIORITY, &priority, sizeof(priority) );
@@ -111,7 +114,7 @@ static void bury( struct ums_hand *h )
     if (atomic_load( &h->word ) & HAND_LINKED) ums_queue_purge( atomic_load( &h->queue ) );
     if (h->thread)
     {
-        NtClose( h->thread );
+        ums_handle_close_own( h->thread );
         ums_thread_ends( THREAD_HAND );
         h->thread = NULL;
     }
@@ -168,12 +171,12 @@ void ke_factory_closed( struct ums_factory *f, int last )
     struct ums_queue *q = f->queue;
     struct ums_packet packet;
 
-    if (f->object) NtClose( f->object );
+    if (f->object) ums_handle_close_own( f->object );
     if (!last || !q->port) return;
     while (ums_queue_drain( q, &packet ))
         NtSetIoCompletion( q->port, packet.key, packet.apc, (NTSTATUS)packet.status,
                            packet.information );
-    NtClose( q->port );
+    ums_handle_close_own( q->port );
 }
 
 /* ---- the manager ---- */

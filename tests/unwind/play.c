@@ -20,7 +20,7 @@ void plain_dispatcher( void );
 void early_dispatcher( void );
 uint64_t through_step_over( uint64_t (*function)( void ) );
 void preempt_here( struct ums_context *w, struct ums_scheduler *s, CONTEXT *context );
-extern uint32_t ums_tls_offset;
+extern uint32_t ums_tls_offset, ums_hand_offset;
 
 #define STACK 0x20000
 
@@ -214,12 +214,13 @@ static void play_hooks( void )
         { "ums_linux_syscall", ums_linux_syscall, 0 },
     };
     static uint64_t args[4 + CALL_STACK_ARGS], word;
-    DWORD slot = TlsAlloc();
+    DWORD slot = TlsAlloc(), hand_slot = TlsAlloc();
     uint64_t classes[] = { 0, HOOK_WORKERS, HOOK_ALL, HOOK_CARRIED }, i, wrong = 0;
     int state;
 
     ums_tls_offset = 0x1480 + 8 * slot;         /* TlsSlots [sdk] */
-    ok( slot < 64, "TLS slot %lu", slot );
+    ums_hand_offset = 0x1480 + 8 * hand_slot;
+    ok( slot < 64 && hand_slot < 64, "TLS slots %lu, %lu", slot, hand_slot );
     for (i = 0; i < 4; i++)
     {
         ums_call_class[i] = (uint8_t)classes[i];
@@ -231,11 +232,12 @@ static void play_hooks( void )
     steps_name( places, ARRAYSIZE( places ) );
     steps_begin();
     trap_on();
-    for (state = 0; state < 4; state++)
+    for (state = 0; state < 6; state++)
     {
-        w.kind = state == 3 ? CONTEXT_SCHEDULER : CONTEXT_WORKER;
+        w.kind = state == 3 || state == 5 ? CONTEXT_SCHEDULER : CONTEXT_WORKER;
         w.word = state == 2 ? WORKER_CARRIED : WORKER_RUNNING;
-        TlsSetValue( slot, state ? &w : NULL );
+        TlsSetValue( slot, state && state != 4 ? &w : NULL );
+        TlsSetValue( hand_slot, state >= 4 ? &word : NULL );
         for (i = 0; i < 4; i++)
         {
             wrong += anchor_call( &anchors[0], as_thunk, i, (uint64_t)ums_dispatcher_hook, 0,
@@ -246,6 +248,7 @@ static void play_hooks( void )
         wrong += anchor_call( &anchors[0], ums_unix_hook, 0, 0, 0, 0 ) != 0x77;
     }
     TlsSetValue( slot, NULL );
+    TlsSetValue( hand_slot, NULL );
     wrong += anchor_call( &anchors[0], ums_call_dispatcher, 1, (uint64_t)args, 0, 0 ) != 0x77;
     ums_dispatcher = early_dispatcher;
     wrong += anchor_call( &anchors[0], ums_call_dispatcher, 1, (uint64_t)args, 0, 0 ) != 0x77;
@@ -260,10 +263,11 @@ static void play_hooks( void )
     wrong += (int)anchor_call( &anchors[0], ums_try_gs, (uint64_t)&word, 0, 0, 0 ) != 1;
     anchor_call( &anchors[0], ums_linux_syscall, 39, 0, 0, 0 );         /* getpid */
     steps_end( "hooks" );
-    /* for C: one class of a plain thread, two of a worker, three of a carried one, one of a scheduler;
-       by two hooks. And Unix calls of the last three */
-    ok( !wrong && hook_calls == 2 * (1 + 2 + 3 + 1) + 3, "%d results wrong, %d calls for C", (int)wrong,
+    /* for C: one class of a plain thread, two of a worker, three of a carried one, one of a scheduler,
+       two of either if it is a factory's; by two hooks. And Unix calls of those with a context */
+    ok( !wrong && hook_calls == 2 * (1 + 2 + 3 + 1 + 2 + 2) + 4, "%d results wrong, %d calls for C", (int)wrong,
         hook_calls );
+    TlsFree( hand_slot );
     TlsFree( slot );
 }
 
