@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows are those of worker_factory.md. What its labels DOC, OBS and HDR say is an ok; GUESS, EMU and
- * RE (somebody else's implementation, a claim without a source) are unverified. Workers count, the
- * main thread checks. Every wait is bounded by WAIT_BOUND.
+ * Rows are those of worker_factory.md. What its labels DOC, OBS and HDR say is an ok; GUESS, EMU
+ * and RE (somebody else's implementation, a claim without a source) are unverified. Workers count,
+ * the main thread checks. Every wait is bounded by WAIT_BOUND.
  */
 #ifndef FACTORY_KIT_H
 #define FACTORY_KIT_H

@@ -40,8 +40,9 @@ START_TEST( factory_type_lookup )
         return;
     }
 #define X( ret, name, args ) \
-    ok( target( GetProcAddress( ntdll, #name ) ) == target( p##name ), "1.1 %s: %p, imported %p\n", \
-        #name, (void *)GetProcAddress( ntdll, #name ), (void *)p##name );
+    ok( target( GetProcAddress( ntdll, #name ) ) == target( p##name ), \
+        "1.1 %s: %p, imported %p\n", #name, (void *)GetProcAddress( ntdll, #name ), \
+        (void *)p##name );
     UMS_NTDLL_FACTORY_EXPORTS( X )
 #undef X
 }

@@ -29,7 +29,8 @@ static void NTAPI body_start( void *arg )
 }
 
 /* Make the worker; it runs while this waits. */
-static BOOL body_run( struct body *body, void (*run)( struct body * ), void (*prepare)( struct body * ) )
+static BOOL body_run( struct body *body, void (*run)( struct body * ),
+                      void (*prepare)( struct body * ) )
 {
     if (!factory_needs() || !(body->port = factory_port( 100 ))) return FALSE;
     if (!(body->handle = factory_create( body->port, body_start, body, 1 ))) return FALSE;
