@@ -445,6 +445,45 @@ static void as_many_leave_as_may( void **state )
     finish( f );
 }
 
+static struct ums_factory *watched;
+static int looks;
+
+/* The minimum rises when the hand knows already how long it may be idle. */
+static int64_t raise_minimum( int64_t time )
+{
+    if (watched && ++looks == 2) atomic_store( &watched->min, 1 );
+    return time;
+}
+
+static void *give_a_packet( void *arg )
+{
+    usleep( 1000 );
+    ums_factory_release( arg );
+    return NULL;
+}
+
+static void nobody_leaves_below_the_minimum( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f );
+    struct ums_packet packet;
+    pthread_t giver;
+    uint32_t n;
+
+    (void)state;
+    assert_int_equal( ums_factory_set( f, 2, (uint64_t)-1 ), STATUS_SUCCESS );
+    assert_false( begins( f, a ) );
+    watched = f;
+    looks = 0;
+    fake_on_clock = raise_minimum;
+    assert_int_equal( pthread_create( &giver, NULL, give_a_packet, f ), 0 );
+    assert_int_equal( ums_factory_wait_end( f, a, &packet, 1, &n ), STATUS_SUCCESS );
+    watched = NULL;
+    pthread_join( giver, NULL );
+    ends( a );
+    finish( f );
+}
+
 /* ---- the end of a hand ---- */
 
 static void a_hand_that_ends_takes_nothing_along( void **state )
@@ -531,6 +570,25 @@ static void the_four_conditions( void **state )
     ends( b );
     assert_false( ums_factory_wants( f ) );             /* enough run */
     assert_true( ums_hand_blocks( a ) );
+    assert_true( ums_factory_wants( f ) );
+    ends( a );
+    finish( f );
+}
+
+static void who_is_on_its_way_is_counted_on( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a;
+
+    (void)state;
+    ums_factory_release( f );
+    a = ums_factory_make( f );
+    assert_non_null( a );
+    ums_factory_made( f, a, STATUS_SUCCESS );
+    assert_int_equal( ums_factory_ready( f, a ), STATUS_SUCCESS );
+    assert_false( ums_factory_wants( f ) );             /* it will come for the packet */
+    assert_true( begins( f, a ) );
+    ums_factory_release( f );
     assert_true( ums_factory_wants( f ) );
     ends( a );
     finish( f );
@@ -628,6 +686,36 @@ static void shutting_down_counts_who_is_not_ready( void **state )
     assert_null( ums_factory_make( f ) );
     ends( a );
     ends( b );
+    finish( f );
+}
+
+static void *waits_for_ever( void *arg )
+{
+    struct ums_hand *h = arg;
+    struct ums_packet packet;
+    ums_status status;
+    uint32_t n;
+
+    if (!ums_factory_wait_begin( atomic_load( &h->factory ), h, &packet, 1, &n, &status ))
+        status = ums_factory_wait_end( atomic_load( &h->factory ), h, &packet, 1, &n );
+    return (void *)(intptr_t)status;
+}
+
+static void shutting_down_wakes_who_sleeps( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f );
+    pthread_t thread;
+    void *status;
+
+    (void)state;
+    assert_int_equal( ums_factory_set( f, 4, 1 ), STATUS_SUCCESS );     /* it is not to leave */
+    assert_int_equal( pthread_create( &thread, NULL, waits_for_ever, a ), 0 );
+    while (state_of( a ) != HAND_ASLEEP) usleep( 100 );
+    ums_factory_shutdown( f );
+    pthread_join( thread, &status );
+    assert_int_equal( (ums_status)(intptr_t)status, ums_guess.wait_shut );
+    ends( a );
     finish( f );
 }
 
@@ -823,13 +911,16 @@ int main( void )
         cmocka_unit_test_setup( who_gave_up_waits_again_where_it_is, init ),
         cmocka_unit_test_setup( who_runs_is_passed_over, init ),
         cmocka_unit_test_setup( as_many_leave_as_may, init ),
+        cmocka_unit_test_setup( nobody_leaves_below_the_minimum, init ),
         cmocka_unit_test_setup( a_hand_that_ends_takes_nothing_along, init ),
         cmocka_unit_test_setup( an_ended_hand_on_the_stack_is_passed_over, init ),
         cmocka_unit_test_setup( the_four_conditions, init ),
+        cmocka_unit_test_setup( who_is_on_its_way_is_counted_on, init ),
         cmocka_unit_test_setup( the_manager_is_told_once, init ),
         cmocka_unit_test_setup( a_creation_that_failed_is_tried_later, init ),
         cmocka_unit_test_setup( the_minimum_needs_no_packet, init ),
         cmocka_unit_test_setup( shutting_down_counts_who_is_not_ready, init ),
+        cmocka_unit_test_setup( shutting_down_wakes_who_sleeps, init ),
         cmocka_unit_test_setup( factories_of_one_port_share_it, init ),
         cmocka_unit_test_setup( nothing_is_lost_or_done_twice, init ),
     };

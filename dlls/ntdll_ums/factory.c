@@ -411,7 +411,8 @@ int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct um
                             uint32_t count, uint32_t *n, ums_status *status )
 {
     if (atomic_load_explicit( &h->coming, memory_order_relaxed )) uncount( f, h );
-    if (atomic_load_explicit( &h->leaving, memory_order_relaxed ) && atomic_exchange( &h->leaving, 0 ))
+    if (atomic_load_explicit( &h->leaving, memory_order_relaxed ) &&
+        atomic_exchange( &h->leaving, 0 ))
         atomic_fetch_add( &f->staying, 1 );
     if (ums_factory_is_shut( f ))
     {

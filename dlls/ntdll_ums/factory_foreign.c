@@ -144,16 +144,19 @@ static NTSTATUS look_at( HANDLE handle, ACCESS_MASK access, struct face *face )
 {
     OBJECT_BASIC_INFORMATION info;
     struct face *view = NULL;
+    HANDLE copy = NULL;
     NTSTATUS status;
-    HANDLE copy;
 
     if ((status = NtQueryObject( handle, ObjectBasicInformation, &info, sizeof(info), NULL )))
         return status;
-    if (NtDuplicateObject( GetCurrentProcess(), handle, GetCurrentProcess(), &copy,
-                           SECTION_MAP_READ, 0, 0 )) return STATUS_OBJECT_TYPE_MISMATCH;
-    ums_handle_own( copy );
+    if (!(info.GrantedAccess & SECTION_MAP_READ))
+    {
+        if (NtDuplicateObject( GetCurrentProcess(), handle, GetCurrentProcess(), &copy,
+                               SECTION_MAP_READ, 0, 0 )) return STATUS_OBJECT_TYPE_MISMATCH;
+        ums_handle_own( copy );
+    }
     status = STATUS_OBJECT_TYPE_MISMATCH;
-    if ((view = map_face( copy, PAGE_READONLY )))
+    if ((view = map_face( copy ? copy : handle, PAGE_READONLY )))
     {
         if (!memcmp( view->magic, magic, sizeof(magic) ))
         {
@@ -162,7 +165,7 @@ static NTSTATUS look_at( HANDLE handle, ACCESS_MASK access, struct face *face )
         }
         NtUnmapViewOfSection( GetCurrentProcess(), view );
     }
-    ums_handle_close_own( copy );
+    if (copy) ums_handle_close_own( copy );
     return status;
 }
 

@@ -6,8 +6,8 @@
  *
  * What stands for a factory in the host is a section (factory_foreign.c says what for): a real
  * object, so that handles are closed, duplicated, inherited and named as any others, and each
- * carries the access it was given. A table says which factory a handle is of. It is right at any moment, for
- * the entry hook sees each NtClose and NtDuplicateObject of the process:
+ * carries the access it was given. A table says which factory a handle is of. It is right at any
+ * moment, for the entry hook sees each NtClose and NtDuplicateObject of the process:
  *
  *  - before a handle is closed its entry says so; afterwards it is emptied, unless the value was
  *    used again meanwhile: the entry is another one then, and its number tells;
@@ -17,9 +17,9 @@
  *
  * Not seen: a handle that another process takes out of this one (DUPLICATE_CLOSE_SOURCE).
  *
- * Handles of completion ports are in the table with their concurrency, which Wine does not keep; and
- * the shim's own, so that a program which goes on using a value after it was closed does not meet one
- * of them.
+ * Handles of completion ports are in the table with their concurrency, which Wine does not keep;
+ * and the shim's own, so that a program which goes on using a value after it was closed does not
+ * meet one of them.
  */
 
 #define WIN32_NO_STATUS
@@ -176,7 +176,8 @@ struct ums_factory *ums_factory_of_object( HANDLE handle )
     return NULL;
 }
 
-static NTSTATUS ask_host( HANDLE handle, uint64_t seen, ACCESS_MASK access, struct ums_factory **ret )
+static NTSTATUS ask_host( HANDLE handle, uint64_t seen, ACCESS_MASK access,
+                          struct ums_factory **ret )
 {
     _Atomic uint64_t *entry = entry_at( handle, 1 );
     OBJECT_BASIC_INFORMATION info;
@@ -388,7 +389,7 @@ static uint64_t query_type( struct ums_call *call )
 
     if ((ULONG)call->args[3] < size)
     {
-        if (ums_store_ulong( call->stack[0], size )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+        if (ums_store_ulong( call->stack[0], size )) goto bad;
         return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
     }
     memset( &type, 0, sizeof(type) );
@@ -403,8 +404,8 @@ static uint64_t query_type( struct ums_call *call )
     for (i = 0; i < sizeof(type) / sizeof(*from); i++)
         if (!ums_try_store( (uint64_t *)info + i, from[i] )) goto bad;
     for (i = 0; i < sizeof(type_name) / 4; i++)
-        if (!ums_try_store32( text + i * 4, type_name[i * 2] | (uint32_t)type_name[i * 2 + 1] << 16 ))
-            goto bad;
+        if (!ums_try_store32( text + i * 4,
+                              type_name[i * 2] | (uint32_t)type_name[i * 2 + 1] << 16 )) goto bad;
     return ums_store_ulong( call->stack[0], size );
 
 bad:

@@ -138,7 +138,8 @@ static NTSTATUS find_queue( HANDLE port, struct ums_queue **ret )
 
 /* What stands for it in the host. A name that is there already may be that of another factory, which
    is opened. */
-static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, HANDLE *object, struct ums_factory **old )
+static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, HANDLE *object,
+                             struct ums_factory **old )
 {
     const ULONG inherit = attributes->Attributes & OBJ_INHERIT;
     NTSTATUS status;
@@ -153,7 +154,8 @@ static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, HANDLE *object, stru
     return *old ? STATUS_OBJECT_NAME_EXISTS : STATUS_OBJECT_TYPE_MISMATCH;
 }
 
-static NTSTATUS make_handle( struct ums_factory *f, ACCESS_MASK access, ULONG inherit, HANDLE *handle )
+static NTSTATUS make_handle( struct ums_factory *f, ACCESS_MASK access, ULONG inherit,
+                             HANDLE *handle )
 {
     NTSTATUS status;
 

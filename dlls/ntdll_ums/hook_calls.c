@@ -135,7 +135,8 @@ const struct call_row ums_call_rows[] =
     QUICK( "NtOpenSemaphore", "by name: asks for the thread's token" )
     QUICK( "NtOpenMutant", "by name: asks for the thread's token" )
     QUICK( "NtCreateTimer", "Wine 8.0 asks for the thread's token" )
-    OURS( "NtQueryObject", CALL_QUICK, ums_special_query_object, "the handle may be the thread itself" )
+    OURS( "NtQueryObject", CALL_QUICK, ums_special_query_object,
+          "the handle may be the thread itself" )
     QUICK( "NtQueryInformationProcess", "some classes make a handle, and ask for the token" )
 
     /* not so fast as they look */
