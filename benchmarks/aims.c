@@ -16,6 +16,7 @@
 #define VALUE      PAIR_NONE
 #define AT_MOST    FALSE
 #define AT_LEAST   TRUE
+#define NO_AIM     (-1)
 
 const struct aim aims[] =
 {
@@ -24,13 +25,13 @@ const struct aim aims[] =
     { "... 1,000 workers, sample scheduler", "pinned.yield1000",
       "two bare switches", "pinned.floor", TIMES, 2, AT_MOST, "x" },
     { "... one worker", "pinned.yield1",
-      "two SwitchToFiber", "pinned.fiber", TIMES, 0, AT_MOST, "x" },
+      "two SwitchToFiber", "pinned.fiber", TIMES, NO_AIM, AT_MOST, "x" },
     { "... 1,000 workers, sample scheduler", "pinned.yield1000",
-      "two SwitchToFiber", "pinned.fiber", TIMES, 0, AT_MOST, "x" },
+      "two SwitchToFiber", "pinned.fiber", TIMES, NO_AIM, AT_MOST, "x" },
     { "... one worker, how much faster", "carry.yield1",
       "engine handoff", "handoff.yield1", FASTER, 40, AT_LEAST, "x" },
     { "... 100 workers, how much faster", "carry.yield100",
-      "engine handoff", "handoff.yield100", FASTER, 0, AT_LEAST, "x" },
+      "engine handoff", "handoff.yield100", FASTER, NO_AIM, AT_LEAST, "x" },
     { "a Sleep -> SchedulerProc", "pinned.block_sleep",
       "futex wake + switch", "pinned.wake", TIMES, 1.2, AT_MOST, "x" },
     { "a wait for an event -> SchedulerProc", "pinned.block_wait",
@@ -42,11 +43,26 @@ const struct aim aims[] =
     { "the hook, NtQueryPerformanceCounter", "with.counter",
       "without the shim", "without.counter", DEARER, 3, AT_MOST, "ns" },
     { "the hook, NtYieldExecution", "with.yield",
-      "without the shim", "without.yield", DEARER, 0, AT_MOST, "ns" },
+      "without the shim", "without.yield", DEARER, NO_AIM, AT_MOST, "ns" },
     { "live workers", "many.workers",
       NULL, NULL, VALUE, 10000, AT_LEAST, "" },
     { "resident memory of one of them", "many.memory",
       NULL, NULL, VALUE, 81920, AT_MOST, "B" },
+    { "release -> item, one worker", "factory.release1",
+      NULL, NULL, VALUE, 330, AT_MOST, "ns" },
+    { "... two workers", "factory.release2", NULL, NULL, VALUE, 330, AT_MOST, "ns" },
+    { "... four workers", "factory.release4", NULL, NULL, VALUE, 330, AT_MOST, "ns" },
+    { "... one worker, more per second", "factory.release1",
+      "system thread pool", "factory.pool", FASTER, 30, AT_LEAST, "x" },
+    { "... two workers", "factory.release2",
+      "system thread pool", "factory.pool", FASTER, 30, AT_LEAST, "x" },
+    { "... four workers", "factory.release4",
+      "system thread pool", "factory.pool", FASTER, 30, AT_LEAST, "x" },
+    { "... through the sample pool", "factory.sample",
+      "system thread pool", "factory.pool", FASTER, NO_AIM, AT_LEAST, "x" },
+    { "packets of a real port", "factory.packets",
+      "NtRemoveIoCompletionEx", "factory.bare_packets", TIMES, 1.1, AT_MOST, "x" },
+    { "wake-ups of an idle factory", "idle.switches", NULL, NULL, VALUE, 0, AT_MOST, "" },
 };
 
 const unsigned int aim_count = ARRAYSIZE(aims);

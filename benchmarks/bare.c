@@ -30,7 +30,6 @@ void bare_switch( void **save, void *load, void *teb );
 void bare_begin( void );
 int bare_probe_gs( void );
 extern const char bare_probe_failed[];
-LONG64 bare_syscall( ULONG64 nr, ULONG64 a, ULONG64 b, ULONG64 c, ULONG64 d );
 
 /* A saved context; the picture is in bare_x86_64.S. */
 struct frame
@@ -214,7 +213,7 @@ static void wake_stop( struct arm *arm )
 }
 
 /* A Linux system call is only tried where Wine says that it runs on Linux. */
-static BOOL has_futex( struct wake_state *state )
+BOOL bare_is_linux( void )
 {
     void (CDECL *host_version)( const char **sysname, const char **release );
     const char *sysname = "";
@@ -222,7 +221,12 @@ static BOOL has_futex( struct wake_state *state )
     host_version = (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ),
                                            "wine_get_host_version" );
     if (host_version) host_version( &sysname, NULL );
-    if (!strcmp( sysname, "Linux" ) &&
+    return !strcmp( sysname, "Linux" );
+}
+
+static BOOL has_futex( struct wake_state *state )
+{
+    if (bare_is_linux() &&
         bare_syscall( LINUX_FUTEX, (ULONG64)&state->word, FUTEX_WAIT_PRIVATE, 1, 0 ) ==
         -LINUX_EAGAIN)
         return TRUE;

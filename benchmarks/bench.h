@@ -66,7 +66,7 @@ struct aim
     const char  *against;               /* what base is, in words */
     const char  *base;                  /* NULL: the value itself counts */
     enum pairing pairing;
-    double       limit;                 /* 0: reported only */
+    double       limit;                 /* < 0: reported only */
     BOOL         at_least;              /* else at most */
     const char  *unit;                  /* after the value */
 };
@@ -117,6 +117,31 @@ BOOL gang_start_yield( struct arm *arm );           /* execute + yield, 1000 wor
 BOOL gang_start_items( struct arm *arm );           /* work items, 100 workers, 2 schedulers */
 BOOL threads_start_items( struct arm *arm );        /* the same items, system thread pool */
 BOOL threads_start_poll( struct arm *arm );         /* WaitForSingleObject, time-out 0 */
+
+/* A short piece of work: a value is mixed a few times. */
+struct item
+{
+    ULONG64 value;
+    ULONG   runs;
+};
+void item_run( struct item *item );
+BOOL items_check( struct item *items, unsigned int count );         /* each was run once since the
+                                                                       last look */
+
+/* factories.c: worker factories and their port. FALSE: failed, reason printed */
+BOOL factories_start_release1( struct arm *arm );   /* release -> a worker runs the item */
+BOOL factories_start_release2( struct arm *arm );
+BOOL factories_start_release4( struct arm *arm );
+BOOL factories_start_sample( struct arm *arm );     /* samples/factorypool: pool_run */
+BOOL factories_start_packets( struct arm *arm );    /* packets of the port reach a worker */
+BOOL threads_start_packets( struct arm *arm );      /* ... a thread in NtRemoveIoCompletionEx */
+double factories_idle_switches( unsigned int seconds );     /* of all threads that a factory with
+                                                               idle workers has; < 0: not known */
+void factories_exclude_thread( void );              /* of the caller's switches nobody asks */
+
+/* bare.c: a system call of Linux */
+LONG64 bare_syscall( ULONG64 nr, ULONG64 a, ULONG64 b, ULONG64 c, ULONG64 d );
+BOOL bare_is_linux( void );
 
 typedef LONG (NTAPI *counter_proc)( LARGE_INTEGER *, LARGE_INTEGER * );
 counter_proc threads_counter_proc( void );

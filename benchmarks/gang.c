@@ -21,12 +21,6 @@
 #define SLOW_ITEM_NS  2000              /* this, in all of them */
 #define FIRST_TRIES   4
 
-struct item
-{
-    ULONG64 value;                      /* the work: mixed a few times */
-    ULONG   runs;
-};
-
 struct gang
 {
     struct sched_pool *pool;
@@ -155,7 +149,7 @@ BOOL gang_start_yield( struct arm *arm )
 
 /* ---- work items ---- */
 
-static void item_run( struct item *item )
+void item_run( struct item *item )
 {
     ULONG64 value = item->value;
     unsigned int i;
@@ -169,8 +163,7 @@ static void item_run( struct item *item )
     item->runs++;
 }
 
-/* Each was run once since the last look. */
-static BOOL items_check( struct item *items, unsigned int count )
+BOOL items_check( struct item *items, unsigned int count )
 {
     unsigned int i;
 

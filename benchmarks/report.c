@@ -57,6 +57,15 @@ static const struct row rows[] =
     PASS_ROWS( "free" ),
     { "items.pool", "a work item, system thread pool", NULL, PAIR_NONE },
     { "items.worker", "... workers of the sample scheduler", "items.pool", PAIR_RATIO },
+    { NULL, "worker factories, ns", NULL, PAIR_NONE },
+    { "factory.pool", "a work item, system thread pool", NULL, PAIR_NONE },
+    { "factory.release1", "... released, one worker", "factory.pool", PAIR_RATIO },
+    { "factory.release2", "... two workers", "factory.pool", PAIR_RATIO },
+    { "factory.release4", "... four workers", "factory.pool", PAIR_RATIO },
+    { "factory.sample", "... through the sample pool", "factory.pool", PAIR_RATIO },
+    { "factory.bare_packets", "a packet, NtRemoveIoCompletionEx", NULL, PAIR_NONE },
+    { "factory.packets", "... to a worker", "factory.bare_packets", PAIR_RATIO },
+    { "idle.switches", "wake-ups while a factory is idle", NULL, PAIR_NONE },
     { NULL, "the engines, all on one CPU, ns", NULL, PAIR_NONE },
     ENGINE_ROWS( "carry" ),
     ENGINE_ROWS( "handoff" ),
@@ -142,7 +151,7 @@ static void print_aim( const struct aim *aim )
     if (value.n > 1) printf( " %9s", number_text( value.p25, text[2] ));
     else printf( " %9s", "" );
     printf( " %9s", value.n > 1 ? number_text( value.p75, text[3] ) : "" );
-    if (aim->limit)
+    if (aim->limit >= 0)
         printf( "  %s %s %s", aim->at_least ? ">=" : "<=", number_text( aim->limit, limit ),
                 aim_met( aim, &value ) ? "met" : "MISSED" );
     printf( "\n" );
@@ -267,7 +276,7 @@ static void json_aims( FILE *file )
                  aim->figure, pairings[aim->pairing] );
         if (aim->base) fprintf( file, "\"base\": \"%s\", ", aim->base );
         json_summary( file, &value );
-        if (aim->limit)
+        if (aim->limit >= 0)
             fprintf( file, ", \"%s\": %g, \"met\": %s", aim->at_least ? "at_least" : "at_most",
                      aim->limit, aim_met( aim, &value ) ? "true" : "false" );
         fprintf( file, " }" );

@@ -42,6 +42,7 @@ static DWORD WINAPI watchdog_thread( void *arg )
     LONG seen = -1, seconds = 0;
 
     (void)arg;
+    factories_exclude_thread();
     for (;;)
     {
         Sleep( 1000 );
@@ -175,6 +176,34 @@ static BOOL run_items( const char *pass, BOOL ums )
     return run_arms( pass, plan, ARRAYSIZE(plan), ums );
 }
 
+/* The rival first: its pool has threads that stay. */
+static BOOL run_factory( const char *pass, BOOL ums )
+{
+    static const struct plan plan[] =
+    {
+        { "pool",         5000, threads_start_items,      FALSE },
+        { "release1",     2000, factories_start_release1, TRUE  },
+        { "release2",     2000, factories_start_release2, TRUE  },
+        { "release4",     2000, factories_start_release4, TRUE  },
+        { "sample",       2000, factories_start_sample,   TRUE  },
+        { "bare_packets", 500,  threads_start_packets,    FALSE },
+        { "packets",      500,  factories_start_packets,  TRUE  },
+    };
+
+    return run_arms( pass, plan, ARRAYSIZE(plan), ums );
+}
+
+static BOOL run_idle( unsigned int seconds )
+{
+    double switches;
+
+    next_step( "idle" );
+    factories_exclude_thread();
+    switches = factories_idle_switches( seconds );
+    if (switches >= 0) stats_add( "idle.switches", "", switches );
+    return TRUE;
+}
+
 static BOOL run_hook( const char *pass )
 {
     static const struct plan plan[] =
@@ -230,6 +259,7 @@ static const char usage[] =
     "usage: umsbench [OPTIONS] [PASS...]\n"
     "PASS:   pinned (all threads on CPU 0), free, memory; all three if none is given;\n"
     "        items (work items, sample scheduler and thread pool), many (live workers);\n"
+    "        factory (worker factories, their port and the thread pool), idle (an idle factory);\n"
     "        carry, handoff (a few arms of pinned, named after the engine);\n"
     "        with, without (system calls of a plain thread, named after the shim's presence);\n"
     "        none (only report what --load brought)\n"
@@ -238,6 +268,7 @@ static const char usage[] =
     "        --batches=N      samples a figure, 15\n"
     "        --workers=N      workers of the memory pass, 1000\n"
     "        --many=N         workers of the pass many, 10000\n"
+    "        --idle=N         seconds of the pass idle, 10\n"
     "        --descriptors=N  files that a process may have open, 0 (unknown)\n"
     "        --load=FILE      add the samples of a file\n"
     "        --save=FILE      append the samples to a file and report nothing\n"
@@ -254,6 +285,7 @@ struct options
     unsigned int pass_count;
     unsigned int workers;
     unsigned int many;
+    unsigned int idle;
     unsigned int descriptors;
     BOOL         plain;
 };
@@ -272,6 +304,7 @@ static BOOL parse_options( int argc, char **argv, struct options *options )
 
     options->workers = 1000;
     options->many = MANY;
+    options->idle = 10;
     options->load.average = host_load();
     options->load.others = "";
     for (i = 1; i < argc; i++)
@@ -288,6 +321,7 @@ static BOOL parse_options( int argc, char **argv, struct options *options )
         else if ((value = option_value( argv[i], "--batches=" ))) batches = atoi( value );
         else if ((value = option_value( argv[i], "--workers=" ))) options->workers = atoi( value );
         else if ((value = option_value( argv[i], "--many=" ))) options->many = atoi( value );
+        else if ((value = option_value( argv[i], "--idle=" ))) options->idle = atoi( value );
         else if ((value = option_value( argv[i], "--descriptors=" )))
             options->descriptors = atoi( value );
         else if (!strcmp( argv[i], "--plain" )) options->plain = TRUE;
@@ -328,6 +362,8 @@ static BOOL run_pass( const char *pass, const struct options *options )
     if (!strcmp( pass, "memory" )) return run_memory( options->workers, !options->plain );
     if (!strcmp( pass, "many" )) return run_many( options->many, options->descriptors );
     if (!strcmp( pass, "items" )) return run_items( pass, !options->plain );
+    if (!strcmp( pass, "factory" )) return run_factory( pass, !options->plain );
+    if (!strcmp( pass, "idle" )) return run_idle( options->idle );
     if (!strcmp( pass, "free" )) return run_switches( pass, !options->plain );
     if (!strcmp( pass, "pinned" ) || is_engine( pass )) return run_pinned( pass, !options->plain );
     printf( "umsbench: there is no pass %s\n", pass );

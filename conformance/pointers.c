@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * umstest.exe looks all names up and imports none. umstest_bound.exe (UMSTEST_BOUND) imports the 13
- * names of Windows 7 and the four doors from KERNEL32 like a program of its time, and looks up only
- * the rest.
+ * names of Windows 7 and the four doors from KERNEL32, and those of worker factories from ntdll,
+ * like a program of its time, and looks up only the rest.
  */
 #include "private.h"
 
@@ -26,6 +26,7 @@ NTSTATUS (WINAPI *pNtSetInformationThread)( HANDLE, ULONG, PVOID, ULONG );
 #define X( ret, name, args ) extern ret (WINAPI *__imp_##name) args;
 UMS_KERNEL32_EXPORTS_7600( X )
 UMS_KERNEL32_DOORS( X )
+UMS_NTDLL_FACTORY_EXPORTS( X )
 #undef X
 #endif
 
@@ -44,7 +45,9 @@ static void lookup_ntdll( HMODULE module )
 {
 #define X( ret, name, args ) p##name = (ret (WINAPI *) args)lookup( module, #name );
     UMS_NTDLL_EXPORTS( X )
+#ifndef UMSTEST_BOUND
     UMS_NTDLL_FACTORY_EXPORTS( X )
+#endif
 #undef X
 }
 
@@ -54,6 +57,7 @@ static void take_imports( HMODULE kernel32 )
 #define X( ret, name, args ) p##name = __imp_##name;
     UMS_KERNEL32_EXPORTS_7600( X )
     UMS_KERNEL32_DOORS( X )
+    UMS_NTDLL_FACTORY_EXPORTS( X )
 #undef X
     pGetUmsSystemThreadInformation = (BOOL (WINAPI *)( HANDLE, PUMS_SYSTEM_THREAD_INFORMATION ))
         lookup( kernel32, "GetUmsSystemThreadInformation" );
@@ -204,6 +208,7 @@ void pointers_print_host( void )
 #undef X
 #define X( ret, name, args ) add_module( nt_from, sizeof(nt_from), (const void *)p##name );
     UMS_NTDLL_EXPORTS( X )
+    UMS_NTDLL_FACTORY_EXPORTS( X )
 #undef X
     length = snprintf( line, sizeof(line),
                        "# host %lu.%lu.%lu wine=%s system_ums=%s impl=%s from=%s nt_from=%s "

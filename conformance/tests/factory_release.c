@@ -1,0 +1,200 @@
+/*
+ * NtReleaseWorkerFactoryWorker (worker_factory.md 2.2, 2.3, 2.5).
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "factory_kit.h"
+#include "scenario_child.h"
+
+static factory_packet seen;
+
+static void keep_packet( struct factory_worker *worker, const factory_packet *packet )
+{
+    (void)worker;
+    seen = *packet;
+}
+
+/* 2.2, 2.5 the first release makes a worker, and it gets the packet */
+START_TEST( factory_release_first )
+{
+    static struct factory factory;
+
+    factory.packet = keep_packet;
+    if (!factory_open( &factory )) return;
+    memset( &seen, 0xcc, sizeof(seen) );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.handled, 1 ), "2.2 no worker took it\n" );
+    ok( factory.workers[0].id && factory.workers[0].id != GetCurrentThreadId(),
+        "2.2 on this thread\n" );
+    ok( !seen.KeyContext, "2.5 KeyContext %p\n", seen.KeyContext );
+    unverified ok( !seen.ApcContext && !seen.IoStatusBlock.Status &&
+                       !seen.IoStatusBlock.Information,
+                   "2.5 ApcContext %p, status %08lx, information %llu\n", seen.ApcContext,
+                   (ULONG)seen.IoStatusBlock.Status, (ULONGLONG)seen.IoStatusBlock.Information );
+    ok( factory_settle( factory.handle, 1, 1 ), "2.3 the worker does not wait again\n" );
+    ok( !factory_query( factory.handle ).ReleaseCount, "2.3 a release is left\n" );
+    factory_close( &factory );
+}
+
+#define RELEASES 500
+
+/* 2.3, 2.5 as many packets as releases, whoever takes them */
+START_TEST( factory_release_each )
+{
+    static struct factory factory;
+    int i;
+
+    factory.max = 4;
+    if (!factory_open( &factory )) return;
+    for (i = 0; i < RELEASES; i++)
+        if (pNtReleaseWorkerFactoryWorker( factory.handle )) factory.bad++;
+    ok( factory_reach( &factory.released, RELEASES ), "2.5 %ld packets of %d\n", factory.released,
+        RELEASES );
+    ok( factory_rest( factory.handle ),
+        "2.5 workers do not come to rest\n" );
+    ok( factory_stays( &factory.packets, RELEASES ), "2.5 %ld packets of %d\n", factory.packets,
+        RELEASES );
+    ok( !factory_query( factory.handle ).ReleaseCount, "2.3 releases are left\n" );
+    ok( factory.started <= 4, "2.2 %ld workers\n", factory.started );
+    factory_close( &factory );
+}
+
+static struct factory *all_release;
+
+static DWORD WINAPI release_many( void *arg )
+{
+    int i;
+
+    (void)arg;
+    for (i = 0; i < RELEASES; i++)
+        if (pNtReleaseWorkerFactoryWorker( all_release->handle ))
+            InterlockedIncrement( &all_release->bad );
+    return 0;
+}
+
+/* 2.5 none is lost when several threads release at once */
+START_TEST( factory_release_together )
+{
+    static struct factory factory;
+    HANDLE threads[4];
+    int i;
+
+    if (!factory_open( &factory )) return;
+    all_release = &factory;
+    for (i = 0; i < 4; i++) threads[i] = CreateThread( NULL, 0, release_many, NULL, 0, NULL );
+    ok( WaitForMultipleObjects( 4, threads, TRUE, WAIT_BOUND ) == WAIT_OBJECT_0,
+        "releasing takes more than %d ms\n", WAIT_BOUND );
+    ok( factory_reach( &factory.released, 4 * RELEASES ), "2.5 %ld packets of %d\n",
+        factory.released, 4 * RELEASES );
+    ok( factory_stays( &factory.packets, 4 * RELEASES ), "2.5 %ld packets of %d\n",
+        factory.packets, 4 * RELEASES );
+    for (i = 0; i < 4; i++) CloseHandle( threads[i] );
+    factory_close( &factory );
+}
+
+/* 2.3 what nobody can take is counted, and taken later */
+START_TEST( factory_release_counted )
+{
+    static struct factory factory;
+    factory_info info;
+
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.6", factory_set( factory.handle, WorkerFactoryPaused, 1 ), STATUS_SUCCESS );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    info = factory_query( factory.handle );
+    unverified ok( info.ReleaseCount == 3, "2.3 %lu releases, expected 3\n", info.ReleaseCount );
+    unverified ok( !info.TotalWorkerCount && factory_stays( &factory.started, 0 ),
+                   "2.6 %ld workers while paused\n", factory.started );
+    STATUS_IS( "2.6", factory_set( factory.handle, WorkerFactoryPaused, 0 ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.released, 3 ), "2.6 %ld packets of 3 after the pause\n",
+        factory.released );
+    ok( !factory_query( factory.handle ).ReleaseCount, "2.3 a release is left\n" );
+    factory_close( &factory );
+}
+
+/* 1.2 the right */
+START_TEST( factory_release_rights )
+{
+    static struct factory factory;
+    HANDLE copy;
+
+    if (!factory_open( &factory )) return;
+    copy = factory_duplicate( factory.handle, WORKER_FACTORY_ALL_ACCESS & ~0x1 );
+    STATUS_IS( "1.2", pNtReleaseWorkerFactoryWorker( copy ), STATUS_ACCESS_DENIED );
+    CloseHandle( copy );
+    ok( factory_stays( &factory.started, 0 ), "1.2 it was released without the right\n" );
+    copy = factory_duplicate( factory.handle, 0x1 );
+    STATUS_IS( "1.2", pNtReleaseWorkerFactoryWorker( copy ), STATUS_SUCCESS );
+    CloseHandle( copy );
+    ok( factory_reach( &factory.released, 1 ), "2.5 through a duplicate: no packet\n" );
+    factory_close( &factory );
+}
+
+/* 2.2 a worker at work that waits for something else: another one is made */
+START_TEST( factory_release_blocked )
+{
+    static struct factory factory;
+
+    factory.packet = factory_block;
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.running, 1 ), "2.5 the first was not taken\n" );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.running, 2 ), "2.2 no second worker\n" );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.running, 3 ), "2.2 no third worker\n" );
+    ok( factory.workers[0].id != factory.workers[1].id &&
+            factory.workers[1].id != factory.workers[2].id, "2.2 one thread\n" );
+    factory_close( &factory );
+}
+
+/* The other process: value is what it is to do, and its name for this process's handle. */
+static void work_for_parent( const char *value )
+{
+    HANDLE handle = (HANDLE)(ULONG_PTR)strtoul( value + 2, NULL, 16 );
+    NTSTATUS status;
+
+    if (value[0] == 'm') status = factory_set( handle, WorkerFactoryThreadMinimum, 1 );
+    else status = pNtReleaseWorkerFactoryWorker( handle );
+    ExitProcess( status ? 1 : 0 );
+}
+
+/* 'r' or 'm': release a worker, or raise the minimum. */
+static void run_foreign( char what )
+{
+    static struct factory factory;
+    PROCESS_INFORMATION process;
+    HANDLE copy = NULL;
+    DWORD code = 99;
+    char value[32];
+
+    if (child_value( value, sizeof(value) )) work_for_parent( value );
+    if (!factory_open( &factory )) return;
+    DuplicateHandle( GetCurrentProcess(), factory.handle, GetCurrentProcess(), &copy, 0, TRUE,
+                     DUPLICATE_SAME_ACCESS );
+    snprintf( value, sizeof(value), "%c %lx", what, (DWORD)(ULONG_PTR)copy );
+    if (child_start( value, &process )) child_end( &process, &code );
+    ok( code == 0, "2.2 another process cannot do it, exit code %lu\n", code );
+    if (!code)
+    {
+        ok( factory_reach( &factory.ready, 1 ), "2.2 no worker here\n" );
+        if (what == 'r') ok( factory_reach( &factory.released, 1 ), "2.2 no packet here\n" );
+    }
+    CloseHandle( copy );
+    factory_close( &factory );
+}
+
+/* 2.2 another process releases, with an inherited handle: the worker is here */
+START_TEST( factory_release_foreign )
+{
+    run_foreign( 'r' );
+}
+
+/* 2.2 another process raises the minimum: the worker is here */
+START_TEST( factory_minimum_foreign )
+{
+    run_foreign( 'm' );
+}

@@ -1,0 +1,333 @@
+/*
+ * Workers of a factory: when they are made, what they are, when they end (worker_factory.md 2.2 to
+ * 2.4).
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "factory_kit.h"
+
+/* 2.2 raising the minimum makes workers at once, without work */
+START_TEST( factory_threads_minimum )
+{
+    static struct factory factory;
+
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 3 ),
+               STATUS_SUCCESS );
+    ok( factory_settle( factory.handle, 3, 3 ), "2.2 not 3 workers\n" );
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 5 ),
+               STATUS_SUCCESS );
+    ok( factory_settle( factory.handle, 5, 5 ), "2.2 not 5 workers\n" );
+    ok( factory_stays( &factory.started, 5 ), "2.2 %ld workers, expected 5\n", factory.started );
+    ok( !factory.packets, "2.2 %ld packets out of nothing\n", factory.packets );
+    factory_close( &factory );
+}
+
+/* 2.2 ... through a duplicate that may do nothing else */
+START_TEST( factory_threads_minimum_duplicate )
+{
+    static struct factory factory;
+    factory_info info;
+    HANDLE copy;
+
+    if (!factory_open( &factory )) return;
+    info = factory_query( factory.handle );
+    copy = factory_duplicate( factory.handle, WORKER_FACTORY_SET_INFORMATION );
+    STATUS_IS( "2.2", factory_set( copy, WorkerFactoryThreadMinimum, info.TotalWorkerCount + 1 ),
+               STATUS_SUCCESS );
+    CloseHandle( copy );
+    ok( factory_settle( factory.handle, 1, 1 ), "2.2 no worker\n" );
+    factory_close( &factory );
+}
+
+static void wait_at_gate( struct factory_worker *worker )
+{
+    WaitForSingleObject( worker->factory->gate, WAIT_BOUND );
+}
+
+/* 2.2, 2.3 one release, one worker, however long it takes to get ready */
+START_TEST( factory_threads_one_pending )
+{
+    static struct factory factory;
+    factory_info info;
+
+    factory.start = wait_at_gate;
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.started, 1 ), "2.2 no worker\n" );
+    unverified ok( factory_stays( &factory.started, 1 ), "2.2 %ld workers for one release\n",
+                   factory.started );
+    info = factory_query( factory.handle );
+    ok( info.PendingWorkerCount == 1 && info.TotalWorkerCount == 1, "2.3 pending %lu, total %lu, "
+        "expected 1 and 1\n", info.PendingWorkerCount, info.TotalWorkerCount );
+    SetEvent( factory.gate );
+    ok( factory_reach( &factory.released, 1 ), "2.5 no packet\n" );
+    factory_close( &factory );
+}
+
+/* 2.2 (2) never more than the maximum; what is left waits */
+START_TEST( factory_threads_maximum )
+{
+    static struct factory factory;
+    int i;
+
+    factory.max = 2;
+    factory.packet = factory_block;
+    factory.batch = 1;
+    if (!factory_open( &factory )) return;
+    for (i = 0; i < 6; i++)
+        STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.running, 2 ), "2.2 %ld at work, expected 2\n", factory.running );
+    ok( factory_stays( &factory.started, 2 ), "2.2 %ld workers, expected 2\n", factory.started );
+    ok( factory_query( factory.handle ).TotalWorkerCount == 2, "2.3 total\n" );
+
+    /* a higher maximum: another */
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMaximum, 3 ),
+               STATUS_SUCCESS );
+    ok( factory_reach( &factory.running, 3 ), "2.2 no third worker\n" );
+    ok( factory_stays( &factory.started, 3 ), "2.2 %ld workers, expected 3\n", factory.started );
+    SetEvent( factory.gate );
+    ok( factory_reach( &factory.handled, 6 ), "2.2 %ld packets of 6\n", factory.handled );
+    ok( factory.started == 3, "2.2 %ld workers, expected 3\n", factory.started );
+    factory_close( &factory );
+}
+
+/* 2.2 (1), 2.6 none while paused */
+START_TEST( factory_threads_paused )
+{
+    static struct factory factory;
+
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.6", factory_set( factory.handle, WorkerFactoryThreadMinimum, 1 ),
+               STATUS_SUCCESS );
+    ok( factory_settle( factory.handle, 1, 1 ), "2.2 no worker\n" );
+    STATUS_IS( "2.6", factory_set( factory.handle, WorkerFactoryPaused, 1 ), STATUS_SUCCESS );
+    STATUS_IS( "2.6", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    unverified ok( factory_reach( &factory.released, 1 ), "2.6 who waited is held back\n" );
+    factory.packet = factory_block;
+    STATUS_IS( "2.6", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.running, 1 ), "2.6 the worker did not take it\n" );
+    STATUS_IS( "2.6", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    unverified ok( factory_stays( &factory.started, 1 ), "2.6 a worker while paused\n" );
+    STATUS_IS( "2.6", factory_set( factory.handle, WorkerFactoryPaused, 0 ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.running, 2 ), "2.6 no worker after the pause\n" );
+    factory_close( &factory );
+}
+
+static BOOL set_idle( struct factory *factory, LONGLONG ms )
+{
+    return !factory_set_time( factory->handle, WorkerFactoryTimeout, -10000 * ms ) &&
+           !factory_set_time( factory->handle, WorkerFactoryIdleTimeout, -10000 * ms );
+}
+
+/* 2.4 idle workers end, but not below the minimum */
+START_TEST( factory_threads_idle )
+{
+    static struct factory factory;
+    LONG ended = 0, i;
+
+    factory.packet = factory_block;
+    if (!factory_open( &factory )) return;
+    ok( set_idle( &factory, 40 ), "1.3 time-outs are refused\n" );
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 2 ),
+               STATUS_SUCCESS );
+    for (i = 0; i < 5; i++)
+    {
+        STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+        ok( factory_reach( &factory.running, i + 1 ), "2.2 %ld workers at work\n",
+            factory.running );
+    }
+    SetEvent( factory.gate );
+    ok( factory_reach( &factory.ended, factory.started - 2 ), "2.4 %ld of %ld workers ended\n",
+        factory.ended, factory.started );
+    ok( factory_settle( factory.handle, 2, 2 ), "2.4 two workers do not stay\n" );
+    ok( factory_stays( &factory.ended, factory.started - 2 ), "2.4 below the minimum\n" );
+    for (i = 0; i < factory.started; i++)
+        if (factory.workers[i].last)
+        {
+            ended++;
+            unverified ok( factory.workers[i].last == STATUS_TIMEOUT, "2.4 it ended by %08lx\n",
+                           (ULONG)factory.workers[i].last );
+        }
+    ok( ended == factory.started - 2, "2.4 %ld ended\n", ended );
+
+    /* those that stayed work, and new ones come again */
+    ResetEvent( factory.gate );
+    for (i = 0; i < 3; i++)
+    {
+        STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+        ok( factory_reach( &factory.running, i + 1 ), "2.2 %ld workers at work\n",
+            factory.running );
+    }
+    factory_close( &factory );
+}
+
+/* 2.4 a worker is not idle while it has work */
+START_TEST( factory_threads_busy )
+{
+    static struct factory factory;
+    ULONGLONG start;
+
+    if (!factory_open( &factory )) return;
+    ok( set_idle( &factory, 2000 ), "1.3 time-outs are refused\n" );
+    for (start = clock_ms(); clock_ms() - start < 200;)
+    {
+        LONG before = factory.released;
+
+        STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+        if (!ok( factory_reach( &factory.released, before + 1 ), "2.5 no packet\n" )) break;
+    }
+    ok( factory.started >= 1 && !factory.ended, "2.4 %ld of %ld workers ended\n", factory.ended,
+        factory.started );
+    factory_close( &factory );
+}
+
+static volatile LONG exit_way;
+
+static void leave( struct factory_worker *worker, const factory_packet *packet )
+{
+    (void)packet;
+    InterlockedIncrement( &worker->factory->ended );
+    if (exit_way == 1) ExitThread( 17 );
+    if (exit_way == 2) TerminateThread( GetCurrentThread(), 18 );
+    WaitForSingleObject( worker->factory->gate, INFINITE );
+}
+
+/* A worker leaves in its callback; the counters know, and the minimum is kept. */
+static void run_leave( int way )
+{
+    static struct factory factory;
+    DWORD code = 0;
+
+    memset( &factory, 0, sizeof(factory) );
+    factory.packet = leave;
+    exit_way = way;
+    push( "%s", way == 1 ? "ExitThread" : way == 2 ? "TerminateThread" : "from outside" );
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 1 ),
+               STATUS_SUCCESS );
+    ok( factory_settle( factory.handle, 1, 1 ), "2.2 no worker\n" );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.ended, 1 ), "2.5 no packet\n" );
+    if (way == 3) TerminateThread( factory.workers[0].thread, 19 );
+    ok( factory_gone( &factory, 1 ), "3 it did not end\n" );
+    GetExitCodeThread( factory.workers[0].thread, &code );
+    ok( code == 16u + way, "3 exit code %lu\n", code );
+    ok( factory_settle( factory.handle, 1, 1 ), "3 nobody in its place, or counted twice\n" );
+    ok( factory.started == 2, "3 %ld workers, expected 2\n", factory.started );
+    factory_close( &factory );
+    pop();
+}
+
+/* 3 whichever way a worker ends, it is noticed */
+START_TEST( factory_threads_leave )
+{
+    run_leave( 1 );
+    run_leave( 2 );
+    run_leave( 3 );
+}
+
+static void die_unready( struct factory_worker *worker )
+{
+    if (!worker->index) ExitThread( 1 );
+}
+
+/* 2.3, 3 one that was never ready is not pending for ever */
+START_TEST( factory_threads_leave_pending )
+{
+    static struct factory factory;
+
+    factory.start = die_unready;
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_gone( &factory, 1 ), "2.2 no worker\n" );
+    ok( factory_reach( &factory.released, 1 ), "3 the release was lost with it\n" );
+    ok( factory_settle( factory.handle, 1, 1 ), "2.3 counters\n" );
+    ok( !factory_query( factory.handle ).PendingWorkerCount, "2.3 pending\n" );
+    factory_close( &factory );
+}
+
+/* 2.4 killed while it waits */
+START_TEST( factory_threads_kill_waiting )
+{
+    static struct factory factory;
+    LONG i;
+
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 2 ),
+               STATUS_SUCCESS );
+    ok( factory_settle( factory.handle, 2, 2 ), "2.2 no workers\n" );
+    for (i = 0; i < 2; i++) TerminateThread( factory.workers[i].thread, 3 );
+    ok( factory_gone( &factory, 2 ), "3 they did not end\n" );
+    ok( factory_settle( factory.handle, 2, 2 ), "3 nobody in their place, or counted twice\n" );
+    for (i = 0; i < 3; i++)
+        STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.released, 3 ), "3 %ld packets of 3: one was given to a dead "
+        "worker\n", factory.released );
+    factory_close( &factory );
+}
+
+/* 2.1 stack sizes are those of the creation */
+START_TEST( factory_threads_stack )
+{
+    static const SIZE_T sizes[] = { 0x800000, 0x180000 };
+    static struct factory factory;
+    size_t i;
+
+    for (i = 0; i < ARRAYSIZE(sizes); i++)
+    {
+        memset( &factory, 0, sizeof(factory) );
+        factory.reserve = sizes[i];
+        factory.commit = 0x10000;
+        if (!factory_open( &factory )) return;
+        STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 1 ),
+                   STATUS_SUCCESS );
+        ok( factory_reach( &factory.ready, 1 ), "2.2 no worker\n" );
+        ok( factory.workers[0].stack == sizes[i], "2.1 a stack of %#llx, expected %#llx\n",
+            (ULONGLONG)factory.workers[0].stack, (ULONGLONG)sizes[i] );
+        factory_close( &factory );
+    }
+}
+
+/* 1.3 base priority of workers to come */
+START_TEST( factory_threads_priority )
+{
+    static struct factory factory;
+
+    if (factory_wait_form() == 2)
+    {
+        skip( "this version has no class for it\n" );
+        return;
+    }
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryThreadBasePriority, 1 ),
+               STATUS_SUCCESS );
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 1 ),
+               STATUS_SUCCESS );
+    ok( factory_reach( &factory.ready, 1 ), "2.2 no worker\n" );
+    unverified ok( factory.workers[0].priority == 1, "1.3 priority %d, expected 1\n",
+                   factory.workers[0].priority );
+    factory_close( &factory );
+}
+
+/* 2.2 as many as there is blocked work for */
+START_TEST( factory_threads_many )
+{
+    static struct factory factory;
+    int i;
+
+    factory.packet = factory_block;
+    factory.batch = 1;
+    factory.max = 500;
+    if (!factory_open( &factory )) return;
+    for (i = 0; i < 40; i++)
+        STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.running, 40 ), "2.2 %ld at work, expected 40\n",
+        factory.running );
+    SetEvent( factory.gate );
+    ok( factory_reach( &factory.handled, 40 ), "2.5 %ld packets of 40\n", factory.handled );
+    ok( factory_rest( factory.handle ),
+        "2.3 they do not come to rest\n" );
+    factory_close( &factory );
+}
