@@ -115,10 +115,17 @@ ums_status ums_resume_worker( void *thread, const struct ums_context *target, UL
     return status;
 }
 
+/* Before it is suspended. Several that did so by turns, and each found it in the middle of something,
+   would together keep it from ever getting out of there. */
+static void wait_while_busy( const struct ums_context *target, struct ums_context *self )
+{
+    while (atomic_load( &target->busy )) let_others_go_on( self );
+}
+
 /* Suspend until the thread stands still where nobody waits for it. */
 static int hold_still( HANDLE thread, const struct ums_context *target, struct ums_context *self )
 {
-    while (!ums_suspend_native( thread, NULL ))
+    while (wait_while_busy( target, self ), !ums_suspend_native( thread, NULL ))
     {
         if (!is_busy( thread, target )) return 1;
         ums_resume_worker( thread, target, NULL );
@@ -132,9 +139,10 @@ static NTSTATUS suspend_still( struct ums_call *call, const struct ums_context *
                                uint32_t tid, struct ums_context *self )
 {
     HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
-    NTSTATUS status = native( call );
+    NTSTATUS status;
 
-    if (!status && own && is_busy( own, target ))
+    wait_while_busy( target, self );
+    if (!(status = native( call )) && own && is_busy( own, target ))
     {
         ums_resume_worker( own, target, NULL );
         let_others_go_on( self );
@@ -430,6 +438,18 @@ static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
     return status;
 }
 
+/* In a call of its program that the hook has seen, and counted, and has handed on? */
+static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
+{
+    extern char ums_dispatcher_landing[], ums_dispatcher_landed[];
+    enum hand_state state = h ? hand_state( atomic_load( &h->word ) ) : HAND_FREE;
+
+    if (state != HAND_BLOCKED && state != HAND_INKERNEL) return 0;
+    return ums_hook_owns( (const void *)context->Rip ) ||
+           context->Rip - (ULONG_PTR)ums_dispatcher_landing <=
+           (ULONG_PTR)ums_dispatcher_landed - (ULONG_PTR)ums_dispatcher_landing;
+}
+
 /* A thread that works for a factory, or may just be handing something out, is not killed in the
    middle of that: the packet, or the thread it was for, would be lost. */
 static NTSTATUS kill_plain( struct ums_call *call )
@@ -446,7 +466,8 @@ static NTSTATUS kill_plain( struct ums_call *call )
     while (!ums_suspend_native( own, NULL ))
     {
         context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
-        if (ums_get_context_native( own, &context ) || !is_in_our_code( &context )) break;
+        if (ums_get_context_native( own, &context ) || !is_in_our_code( &context ) ||
+            is_hand_in_call( ums_hand_of_thread( tid ), &context )) break;
         ums_resume_native( own, NULL );
         SwitchToThread();
     }

@@ -222,11 +222,14 @@ ums_call_dispatcher:
         movq    0x18(%rdx),%r9
         movq    0x08(%rdx),%rdx
         jmp     2f
-1:      jmp     3f
+        .globl  ums_dispatcher_landing, ums_dispatcher_landed
+ums_dispatcher_landing:                         /* a thread that is in a call is said to be here, */
+        jmp     3f
         nop
         nop
         nop
 2:      call    *ums_dispatcher(%rip)
+ums_dispatcher_landed:                          /* or here */
 3:      addq    $0xb8,%rsp
         popq    %rdi
         popq    %rsi
