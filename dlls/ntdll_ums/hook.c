@@ -20,12 +20,15 @@ _Static_assert( UMS_MAX_ARGS == 4 + CALL_STACK_ARGS, "hook_x86_64.S hands on as 
 
 static int using_stubs;
 
-/* Near the end of the stack there are fewer. */
+/* Near the end of the stack there are fewer. A parking place is no stack that the TEB knows, and
+   behind the last one of a slab there is nothing. */
 void ums_call_args( const struct ums_call *call, uint64_t *args )
 {
     const uint64_t *end = ((NT_TIB *)NtCurrentTeb())->StackBase;
+    const struct ums_context *self = ke_current();
     int i;
 
+    if (self && (uintptr_t)self->home - (uintptr_t)call->stack < HOME_SIZE) end = self->home;
     for (i = 0; i < 4; i++) args[i] = call->args[i];
     for (; i < UMS_MAX_ARGS && call->stack + (i - 4) < end; i++) args[i] = call->stack[i - 4];
     for (; i < UMS_MAX_ARGS; i++) args[i] = 0;
