@@ -116,10 +116,13 @@ ums_status ums_resume_worker( void *thread, const struct ums_context *target, UL
 }
 
 /* Before it is suspended. Several that did so by turns, and each found it in the middle of something,
-   would together keep it from ever getting out of there. */
+   would together keep it from ever getting out of there. Not for ever: another process may have ended
+   it there, which the call that follows tells. */
 static void wait_while_busy( const struct ums_context *target, struct ums_context *self )
 {
-    while (atomic_load( &target->busy )) let_others_go_on( self );
+    int64_t begin = ke_clock();
+
+    while (atomic_load( &target->busy ) && ke_clock() - begin < PATIENCE) let_others_go_on( self );
 }
 
 /* Suspend until the thread stands still where nobody waits for it. */
