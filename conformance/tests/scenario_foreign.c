@@ -116,19 +116,6 @@ static void foreign_resume( struct kit_worker *worker )
     ok( tell( FOREIGN_RESUME, worker->id ) == 1, "ResumeThread gave %lu\n", order->ret );
 }
 
-static BOOL leaves( volatile LONG *count, LONG was )
-{
-    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
-
-    while (*count == was && GetTickCount64() < limit) SwitchToThread();
-    return *count != was;
-}
-
-static BOOL moves( volatile LONG *count )
-{
-    return leaves( count, *count );
-}
-
 static DWORD beside_body( struct kit_worker *worker )
 {
     while (!stop)
@@ -155,7 +142,7 @@ static BOOL begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
     runner = kit_add_worker( sched->list, body, NULL );
     if (beside) kit_add_worker( sched->list, beside_body, NULL );
     kit_start();
-    return ok( runner && leaves( &steps, 0 ), "the worker did not start\n" );
+    return ok( runner && kit_leaves( &steps, 0 ), "the worker did not start\n" );
 }
 
 static void finish( void )
@@ -258,13 +245,13 @@ static void suspend_running( DWORD (*body)( struct kit_worker *worker ) )
         foreign_suspend( runner );
         steps_before = steps;
         unverified ok( is_flag( runner, UmsThreadIsSuspended ) == 1, "B8: IsSuspended is FALSE\n" );
-        ok( moves( &turns ) && moves( &turns ), "B10: the other worker got no turn\n" );
+        ok( kit_moves( &turns ) && kit_moves( &turns ), "B10: the other worker got no turn\n" );
         ok( steps == steps_before, "5: a suspended worker ran\n" );
         queued = runner->queued;
-        ok( moves( &turns ), "B10: the other worker got no turn\n" );
+        ok( kit_moves( &turns ), "B10: the other worker got no turn\n" );
         ok( runner->queued == queued, "B8: a suspended worker was delivered\n" );
         foreign_resume( runner );
-        ok( leaves( &steps, steps_before ), "B8: it did not go on after it was resumed\n" );
+        ok( kit_leaves( &steps, steps_before ), "B8: it did not go on after it was resumed\n" );
     }
     finish();
 }
@@ -287,10 +274,10 @@ START_TEST( scenario_foreign_suspend_yielded )
     kit_ready( runner, sched );
     ok( kit_wait_value( &runner->suspended, 1 ),
         "B7: Execute of a suspended worker did not fail for that\n" );
-    ok( moves( &turns ), "B10: the other worker got no turn\n" );
+    ok( kit_moves( &turns ), "B10: the other worker got no turn\n" );
     ok( steps == 1, "B7: a suspended worker ran\n" );
     foreign_resume( runner );
-    ok( leaves( &steps, 1 ), "B8: it did not go on after it was resumed\n" );
+    ok( kit_leaves( &steps, 1 ), "B8: it did not go on after it was resumed\n" );
     finish();
 }
 
@@ -300,10 +287,10 @@ START_TEST( scenario_foreign_suspend_blocked )
     ok( kit_wait_value( &runner->blocks, 1 ) || runner->blocks, "B11: no Blocked upcall\n" );
     foreign_suspend( runner );
     SetEvent( event );
-    ok( moves( &turns ) && moves( &turns ), "B10: the other worker got no turn\n" );
+    ok( kit_moves( &turns ) && kit_moves( &turns ), "B10: the other worker got no turn\n" );
     ok( steps == 1, "B7: a suspended worker went on\n" );
     foreign_resume( runner );
-    ok( leaves( &steps, 1 ), "B8: it did not go on after it was resumed\n" );
+    ok( kit_leaves( &steps, 1 ), "B8: it did not go on after it was resumed\n" );
     finish();
 }
 
@@ -388,7 +375,7 @@ static void spin_registers( DWORD (*body)( struct kit_worker *worker ) )
     context->R12 = 0;
     tell( FOREIGN_GET, runner->id );
     ok( context->R12 == 0x1000, "5: r12 is %#llx after it was set\n", (ULONGLONG)context->R12 );
-    ok( moves( &turns ), "B10: the other worker got no turn\n" );
+    ok( kit_moves( &turns ), "B10: the other worker got no turn\n" );
     ok( !spun, "5: a suspended worker ran\n" );
     foreign_resume( runner );
     finish();
@@ -469,7 +456,7 @@ START_TEST( scenario_foreign_storm )
             tell( FOREIGN_GET, runner->id );
         }
         tell( FOREIGN_RESUME, runner->id );
-        if (i % 4 == 3 && (!moves( &steps ) || !moves( &turns ))) starved++;
+        if (i % 4 == 3 && (!kit_moves( &steps ) || !kit_moves( &turns ))) starved++;
     }
     finish();
     ok( !starved, "B10: a worker did not get its turn %d times\n", starved );
@@ -495,8 +482,10 @@ static void terminate( DWORD (*body)( struct kit_worker *worker ) )
     ok( !WaitForSingleObject( runner->thread, KIT_LIMIT ), "B18: it did not end in %d ms\n",
         KIT_LIMIT );
     ok( kit_wait_value( &runner->terminated, 1 ), "B18: it was not delivered terminated\n" );
-    ok( GetExitCodeThread( runner->thread, &code ) && code == 0x123, "B18: exit code %#lx\n", code );
-    ok( moves( &turns ) && moves( &turns ), "B18: the other worker did not get its turn\n" );
+    ok( GetExitCodeThread( runner->thread, &code ) && code == 0x123, "B18: exit code %#lx\n",
+        code );
+    ok( kit_moves( &turns ) && kit_moves( &turns ),
+        "B18: the other worker did not get its turn\n" );
     finish();
 }
 
@@ -505,11 +494,13 @@ START_TEST( scenario_foreign_terminate_running ) { terminate( compute_body ); }
 START_TEST( scenario_foreign_terminate_at_home ) { terminate( compute_at_home_body ); }
 START_TEST( scenario_foreign_terminate_blocked ) { terminate( wait_body ); }
 
-/* Its worker goes on with another scheduler that serves the list, with all that it had. */
+/* Its worker goes on with another scheduler that serves the list, with all that it had. That one has
+   begun, and executed it, before it may end: a worker that is stopped at its end has the loader lock,
+   and no thread begins then. */
 static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
 {
-    struct kit_sched *first;
-    LONG steps_before;
+    struct kit_sched *first, *second;
+    LONG executes;
     DWORD code = 0;
 
     if (!begin( body, FALSE )) return;
@@ -519,10 +510,12 @@ static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
     tell( FOREIGN_KILL, first->id );
     ok( !WaitForSingleObject( first->thread, KIT_LIMIT ), "it did not end in %d ms\n", KIT_LIMIT );
     ok( GetExitCodeThread( first->thread, &code ) && code == 0x234, "exit code %#lx\n", code );
-    steps_before = steps;
-    kit_add_sched( first->list );
+    executes = runner->executes;
+    second = kit_add_sched( first->list );
     kit_start();
-    unverified ok( body == wait_body || leaves( &steps, steps_before ),
+    ok( kit_wait_value( &second->entered, 1 ), "another scheduler does not begin\n" );
+    unverified ok( body == wait_body || (kit_leaves( &runner->executes, executes ) &&
+                                         kit_moves( &steps )),
                    "4 its worker does not go on with another scheduler\n" );
     magic[1] = 0;
     finish();

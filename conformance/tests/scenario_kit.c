@@ -237,6 +237,19 @@ BOOL kit_wait_value( volatile LONG *value, LONG wanted )
     return TRUE;
 }
 
+BOOL kit_leaves( volatile LONG *value, LONG was )
+{
+    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+
+    while (*value == was && GetTickCount64() < limit) SwitchToThread();
+    return *value != was;
+}
+
+BOOL kit_moves( volatile LONG *value )
+{
+    return kit_leaves( value, *value );
+}
+
 /* --- ready queues --- */
 
 static void kit_push( struct kit_sched *sched, struct kit_worker *worker )

@@ -161,6 +161,9 @@ BOOL kit_yield_until( struct kit_worker *worker, volatile LONG *value, LONG want
 /* Any plain thread: spin politely until *value == wanted; FALSE after KIT_LIMIT. Not a proof of
    order by time. */
 BOOL kit_wait_value( volatile LONG *value, LONG wanted );
+/* The same until *value is something else than `was`, or than it is now. */
+BOOL kit_leaves( volatile LONG *value, LONG was );
+BOOL kit_moves( volatile LONG *value );
 
 /* mingw-w64's NtCurrentTeb trips -Warray-bounds, and must not be hoisted over a switch. */
 void *kit_teb( void );

@@ -77,19 +77,6 @@ static DWORD wait_body( struct kit_worker *worker )
     return 1;
 }
 
-static BOOL leaves( volatile LONG *count, LONG was )
-{
-    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
-
-    while (*count == was && GetTickCount64() < limit) SwitchToThread();
-    return *count != was;
-}
-
-static BOOL moves( volatile LONG *count )
-{
-    return leaves( count, *count );
-}
-
 static BOOL begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
 {
     struct kit_sched *sched;
@@ -100,7 +87,7 @@ static BOOL begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
     runner = kit_add_worker( sched->list, body, NULL );
     if (beside) kit_add_worker( sched->list, beside_body, NULL );
     kit_start();
-    return ok( runner && leaves( &steps, 0 ), "the worker did not start\n" );  /* some step once */
+    return ok( runner && kit_leaves( &steps, 0 ), "the worker did not start\n" );  /* some step once */
 }
 
 static void finish( void )
@@ -129,7 +116,7 @@ START_TEST( scenario_scheduler_suspend )
         if (!GetThreadContext( thread, &context )) failed++;
         SwitchToThread();
         if (ResumeThread( thread ) != 1) failed++;
-        if (!moves( &steps ) || !moves( &turns )) starved++;
+        if (!kit_moves( &steps ) || !kit_moves( &turns )) starved++;
     }
     finish();
     ok( !failed, "%d calls failed\n", failed );
@@ -153,10 +140,10 @@ START_TEST( scenario_scheduler_suspend_worker )
         if (SuspendThread( runner->thread ) != 0) failed++;
         if (ResumeThread( thread ) != 1) failed++;
         steps_before = steps;
-        if (!moves( &turns )) starved++;
+        if (!kit_moves( &turns )) starved++;
         if (steps != steps_before) ran++;
         if (ResumeThread( runner->thread ) != 1) failed++;
-        if (!moves( &steps )) starved++;
+        if (!kit_moves( &steps )) starved++;
     }
     finish();
     ok( !failed, "%d calls failed\n", failed );
@@ -180,7 +167,7 @@ START_TEST( scenario_scheduler_terminate_worker )
         KIT_LIMIT );
     ok( ResumeThread( thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
     steps_before = steps;
-    ok( moves( &turns ), "B18: the other worker did not get its turn\n" );
+    ok( kit_moves( &turns ), "B18: the other worker did not get its turn\n" );
     ok( kit_wait_value( &runner->terminated, 1 ), "B18: it was not delivered terminated\n" );
     ok( steps == steps_before, "5: a terminated worker ran\n" );
     ok( GetExitCodeThread( runner->thread, &code ) && code == 0x123, "B18: exit code %#lx\n", code );
@@ -205,7 +192,7 @@ static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
     steps_before = steps;
     kit_add_sched( first->list );
     kit_start();
-    unverified ok( body == wait_body || steps != steps_before || moves( &steps ),
+    unverified ok( body == wait_body || steps != steps_before || kit_moves( &steps ),
                    "4 its worker does not go on with another scheduler\n" );
     stop = 1;
     SetEvent( event );

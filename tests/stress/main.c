@@ -33,6 +33,7 @@ const char *without = "";
 
 static BOOL hold;
 static unsigned int seed = 1;
+static ULONGLONG longest_pause;                 /* ms without any progress, in this round */
 
 BOOL allowed( char letter )
 {
@@ -139,6 +140,7 @@ static void watch( void )
     if (broken) fail( "a promise was broken" );
     if (now != seen || !since)
     {
+        if (since && GetTickCount64() - since > longest_pause) longest_pause = GetTickCount64() - since;
         seen = now;
         looks = 0;
         since = GetTickCount64();
@@ -175,8 +177,9 @@ static void end( HANDLE *meddlers )
     }
     for (i = 0; i < TASKS_MAX; i++) CloseHandle( tasks[i].event );
     task_delete_killed();
-    printf( "seed %u: %ld workers, %ld killed (%ld seen dead twice), %ld executes, %ld upcalls, %ld deliveries, %ld retries, %ld refused\n",
-            seed, made, killed, twice, executes, upcalls, delivered, retries, refused );
+    printf( "seed %u: %ld workers, %ld killed (%ld seen dead twice), %ld executes, %ld upcalls, %ld deliveries, %ld retries, %ld refused,"
+            " longest pause %llu ms\n", seed, made, killed, twice, executes, upcalls, delivered, retries, refused, longest_pause );
+    longest_pause = 0;
     fflush( stdout );
     if (broken) fail( "a promise was broken" );
     if (executes != upcalls) fail( "executes and upcalls differ" );
