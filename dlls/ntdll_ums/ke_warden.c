@@ -33,7 +33,7 @@
 #define LOOK_SOON       10000                   /* the same, when somebody is about to */
 #define SOON_LOOKS      20
 #define MOMENT          2000                    /* 100 ns */
-#define PATIENCE        30000000                /* so long a handler waits for its answer */
+#define PATIENCE        100000000               /* so long a handler waits for its answer */
 #define CARRIER_LOOKS   500                     /* each a MOMENT: a carrier takes time to leave */
 #define DISMISSAL       500                     /* ms */
 #define LAST_ROUNDS     2                       /* without anybody to look after */
@@ -69,8 +69,7 @@ static _Atomic uint32_t asked;                  /* counts; the warden sleeps on 
 static _Atomic uint32_t hurry;                  /* looks to be made soon */
 static _Atomic uint32_t wards;                  /* threads with an entry */
 static _Atomic uint32_t stopped;                /* somebody has suspended the warden */
-static _Atomic uint32_t warden_thread;          /* as Linux calls it; 0 before it runs, which may
-                                                   have to wait for the loader lock */
+static _Atomic uint32_t warden_thread;          /* as Linux calls it; 0 before it runs */
 static _Atomic uint32_t warden_tid;             /* as Windows does */
 static _Atomic uint32_t dismissed;              /* it ends where there are fewer wards than that */
 static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
@@ -88,11 +87,13 @@ static int change_slot( struct slot *slot, uint32_t from, uint32_t to )
     return atomic_compare_exchange_strong( &slot->state, &from, to );
 }
 
+/* One that is being made answers when it runs: a thread that begins may have to wait for the loader
+   lock, and on a busy machine for its turn. */
 static struct slot *get_slot( void )
 {
     int i;
 
-    if (!atomic_load( &warden_thread ) || atomic_load( &stopped )) return NULL;
+    if (!atomic_load( &wardens ) || atomic_load( &stopped )) return NULL;
     for (i = 0; i < QUESTIONS; i++)
         if (change_slot( &slots[i], SLOT_FREE, SLOT_BEING_ASKED )) return &slots[i];
     return NULL;
