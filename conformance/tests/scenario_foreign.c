@@ -34,6 +34,8 @@ static struct order *order;
 static HANDLE given, done;
 static PROCESS_INFORMATION other;
 
+#define CHILD_LIMIT (2 * KIT_LIMIT)              /* on a busy machine a process begins slowly */
+
 static volatile LONG turns, steps, stop;
 static struct kit_worker *runner;
 static HANDLE event;
@@ -79,6 +81,7 @@ static BOOL obey( HANDLE thread )
 static void serve( const char *name )
 {
     if (!open_order( name, FALSE )) ExitProcess( 1 );
+    SetEvent( done );
     while (!WaitForSingleObject( given, 2 * KIT_LIMIT ) && order->command != FOREIGN_END)
     {
         HANDLE thread = OpenThread( THREAD_ALL_ACCESS, FALSE, order->tid );
@@ -137,6 +140,8 @@ static BOOL begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
     snprintf( name, sizeof(name), "%lx", GetCurrentProcessId() );
     if (!ok( open_order( name, TRUE ), "no section, error %lu\n", GetLastError() ) ||
         !child_start( name, &other )) return FALSE;
+    if (!ok( !WaitForSingleObject( done, CHILD_LIMIT ), "the other process does not begin\n" ))
+        return FALSE;
     event = CreateEventW( NULL, TRUE, FALSE, NULL );
     sched = kit_add_sched( NULL );
     runner = kit_add_worker( sched->list, body, NULL );

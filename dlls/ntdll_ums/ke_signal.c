@@ -322,11 +322,14 @@ static void end_timer( struct ums_context *context )
     context->timer = 0;
 }
 
-/* A thread in the middle of something of ours goes on for a moment, and gets the signal again. */
-static int comes_later( struct ums_context *context, int sig )
+/* A thread in the middle of something of ours goes on for a moment, and gets a signal again. That is
+   SIGUSR1 also for who has to end: on its way it may ask the wineserver something, which tells it to
+   end there and then. Wine blocks SIGUSR1 while a thread ends, but not SIGQUIT, which would make it
+   end once more in the middle of that: in the loader of Linux, even. */
+static int comes_later( struct ums_context *context )
 {
     static const int64_t moment[4] = { 0, 0, 0, MOMENT };
-    struct linux_sigevent event = { .sig = sig, .notify = LINUX_SIGEV_THREAD_ID };
+    struct linux_sigevent event = { .sig = LINUX_SIGUSR1, .notify = LINUX_SIGEV_THREAD_ID };
     uint32_t timer = 0;
 
     end_timer( context );
@@ -349,32 +352,6 @@ static void came( struct ums_context *context )
 {
     end_timer( context );
     context->tries = 0;
-}
-
-/* ---- the handlers ---- */
-
-static void stop_other( int sig, void *info, struct linux_context *frame )
-{
-    uint32_t thread = (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 );
-
-    ke_warden_stops( thread, 1 );
-    call_wine( &wine_usr1, sig, info, frame );
-    ke_warden_stops( thread, 0 );
-}
-
-static void __attribute__((sysv_abi)) on_usr1( int sig, void *info, struct linux_context *frame )
-{
-    struct ums_context *w;
-    enum role role = find_role( &w );
-    enum place place = PLACE_CALL;
-
-    if (role == ROLE_HOME) place = find_place( w, frame );
-    if (place == PLACE_MIDDLE && comes_later( w, sig )) return;
-    if (role == ROLE_HOME) came( w );
-    if (role == ROLE_OTHER) stop_other( sig, info, frame );
-    else if (place == PLACE_PARKED) stop_parked( w, sig, info, frame );
-    else if (place == PLACE_RUNNING) stop_running( w, sig, info, frame );
-    else call_wine( &wine_usr1, sig, info, frame );
 }
 
 /* ---- SIGQUIT ---- */
@@ -458,19 +435,66 @@ static int may_end( enum role role, struct ums_context *context, const struct li
     }
 }
 
+/* Whose thread this is. */
+static struct ums_context *thread_of( enum role role, struct ums_context *context )
+{
+    return role == ROLE_CARRIER ? context->owner->context : context;
+}
+
+static void end_now_or_later( enum role role, struct ums_context *context, void *info,
+                              struct linux_context *frame )
+{
+    struct ums_context *own = thread_of( role, context );
+
+    own->ending = 1;
+    if (!may_end( role, context, frame ) && comes_later( own )) return;
+    came( own );
+    ke_warden_hurry();
+    call_wine( &wine_quit, LINUX_SIGQUIT, info, frame );
+}
+
+/* ---- the handlers ---- */
+
+static void stop_other( int sig, void *info, struct linux_context *frame )
+{
+    uint32_t thread = (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 );
+
+    ke_warden_stops( thread, 1 );
+    call_wine( &wine_usr1, sig, info, frame );
+    ke_warden_stops( thread, 0 );
+}
+
+static void __attribute__((sysv_abi)) on_usr1( int sig, void *info, struct linux_context *frame )
+{
+    struct ums_context *w;
+    enum role role = find_role( &w );
+    enum place place = PLACE_CALL;
+
+    if (role != ROLE_OTHER && thread_of( role, w )->ending)
+    {
+        end_now_or_later( role, w, info, frame );
+        return;
+    }
+    if (role == ROLE_HOME) place = find_place( w, frame );
+    if (place == PLACE_MIDDLE && comes_later( w )) return;
+    if (role == ROLE_HOME) came( w );
+    if (role == ROLE_OTHER) stop_other( sig, info, frame );
+    else if (place == PLACE_PARKED) stop_parked( w, sig, info, frame );
+    else if (place == PLACE_RUNNING) stop_running( w, sig, info, frame );
+    else call_wine( &wine_usr1, sig, info, frame );
+}
+
 static void __attribute__((sysv_abi)) on_quit( int sig, void *info, struct linux_context *frame )
 {
-    struct ums_context *context, *own;
+    struct ums_context *context;
     enum role role = find_role( &context );
 
     if (role != ROLE_OTHER)
     {
-        own = role == ROLE_CARRIER ? context->owner->context : context;
-        if (!may_end( role, context, frame ) && comes_later( own, sig )) return;
-        came( own );
-        ke_warden_hurry();
+        end_now_or_later( role, context, info, frame );
+        return;
     }
-    else ke_warden_stops( (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ), 1 );
+    ke_warden_stops( (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ), 1 );
     call_wine( &wine_quit, sig, info, frame );
 }
 

@@ -395,8 +395,9 @@ void ke_thread_enters( struct ums_context *context )
     struct robust_head *head;
 
     if (!ke_guards_threads() || !(head = robust_list())) return;
-    life->previous = head;
-    life->next     = head->first;
+    context->ending = 0;
+    life->previous  = head;
+    life->next      = head->first;
     if (!atomic_exchange( &life->thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) ))
         atomic_fetch_add( &wards, 1 );
     if (head->first != head) ((void **)head->first)[-1] = &life->next;

@@ -228,7 +228,7 @@ struct ums_context
     _Atomic uint32_t breakpoints;               /* its thread's debug registers are in use */
     _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
     _Atomic uint32_t killed_here;               /* by this process, which sees to the rest */
-    uint32_t tries, timer;                      /* its signal handler's: a signal comes later */
+    uint32_t tries, timer, ending;              /* its signal handler's: a signal comes later */
     struct ke_life life;                        /* of its thread, a scheduler's too */
 };
 
