@@ -26,6 +26,8 @@ struct ums_choice
 
 struct ums_private
 {
+    /* Of this struct: who is not of the same build looks here first. */
+    size_t size;
     /* Start the core and install the hook, once. NULL, or what does not fit. Any thread. */
     const char *(*activate)( void );
     /* A thread is about to be made as worker `context` of `list`; start it, suspended, with
