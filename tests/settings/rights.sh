@@ -9,19 +9,14 @@ umsrun=$1
 cp "$2" odd.exe
 setpriv --egid 65534 --keep-groups true 2> err || { cat err; exit 77; }
 
-# Wine's own loader: a shell script in front of it would give the rights back
-build=${UMS_BUILD:-$(dirname "$run")/../build}
-script=$build/wine-$UMS_WINE/wine64
-[ -e "$script" ] || script=/nowhere
-loader=$(sed -n 's/^exec "\([^"]*\)".*/\1/p' "$script" 2> err)
-server=$(sed -n 's/^export WINESERVER="\([^"]*\)".*/\1/p' "$script" 2> err)
-[ -z "$server" ] || export WINESERVER="$server" WINELOADER="$loader"
-[ -n "$loader" ] || loader=/usr/lib/wine/wine64
-[ -x "$loader" ] || { echo "there is no $loader"; exit 77; }
+# Wine's own loader: a shell script in front of it gives the rights back, and the unpacked Wine has one for each process
+loader=/usr/lib/wine/wine64
+[ "$UMS_WINE" = host ] && [ "$(head -c 4 $loader | tail -c 3)" = ELF ] || { echo "Wine is started by a script"; exit 77; }
+build=$(readlink -f "${UMS_BUILD:-$(dirname "$run")/../build}")
 
 cat > with_rights << END
 #!/bin/sh
-export WINEPREFIX='$(readlink -f "$build")/prefix-$UMS_WINE' WINEDEBUG=-all TZ=Asia/Kabul
+export WINEPREFIX='$build/prefix-host' WINEDEBUG=-all TZ=Asia/Kabul
 exec \$RIGHTS '$loader' "\$@"
 END
 chmod +x with_rights
