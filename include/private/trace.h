@@ -17,8 +17,8 @@
  *  - calls that make things, from their caller's own code: CreateRemoteThreadEx and its like,
  *    before the worker is bound or after it was made;
  *  - a worker's own start routine, as if the program had written it;
- *  - the loader's notifications, and the hook where a call of the program is known to be one (a
- *    process is created): the worker is in the kernel then, as far as others can see.
+ *  - the loader's notifications, and the hook behind a call that has made a process: the worker is
+ *    in the kernel then, as far as others can see.
  * It must not come from a worker that is between two states, or from what stands in for it: execute,
  * yield, dequeue, upcalls, parking, the switch, the rest of the hook, a local call on a carrier,
  * signal handlers. What happens there is for records that take no kernel call.

@@ -41,6 +41,11 @@ static LONGLONG now( void )
     return counter.QuadPart;
 }
 
+static void check_self( const struct worker *w, DWORD id )
+{
+    if (GetCurrentThreadId() != id || api->GetCurrentUmsThread() != w->context) wrong_thread = 1;
+}
+
 static DWORD WINAPI worker( void *arg )
 {
     struct worker *w = arg;
@@ -49,11 +54,11 @@ static DWORD WINAPI worker( void *arg )
     while (!enough)
     {
         api->UmsThreadYield( NULL );
-        if (GetCurrentThreadId() != id || api->GetCurrentUmsThread() != w->context) wrong_thread = 1;
+        check_self( w, id );
     }
     w->waits = 1;
     WaitForSingleObject( w->event, INFINITE );
-    if (GetCurrentThreadId() != id || api->GetCurrentUmsThread() != w->context) wrong_thread = 1;
+    check_self( w, id );
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * umsrun.exe PROGRAM [ARGS...]: runs a 64-bit program with User-Mode Scheduling, and ends with its
- * exit code. 2: it could not be run, and one line says why. umsrun.exe --info runs umsinfo.exe: does
- * it work here, and how?
+ * exit code. 2: it could not be run, and one line says why. umsrun.exe --info runs umsinfo.exe:
+ * does it work here, and how?
  *
  * It starts the program suspended, makes it load kernel32_ums.dll and ntdll_ums.dll, which lie
  * beside umsrun.exe, and lets it go. The program's command line is passed as it was typed.
