@@ -28,7 +28,6 @@ level()
 
 # odd: three calls fail (api), one hook is found, one variable is set
 level none 0 0 0
-level 0 0 0 0
 level err 0 0 0
 level warn 1 0 0
 level '' 1 0 0
@@ -38,7 +37,6 @@ level none,trace+api 0 0 3
 level info,trace+hook 1 1 1
 level trace,info+api 1 1 2
 said 'where a setting is from' ':trace:settings: UMS_LOG=trace,info+api (environment)$'
-level trace,warn+main 1 0 5
 start odd.exe UMS_LOG=loud
 ended 0 1 'no level'
 said 'no level' 'UMS_LOG=loud' 'none, err, warn, info, trace' 'channels: main, '
