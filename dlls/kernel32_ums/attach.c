@@ -71,11 +71,9 @@ static const IMAGE_NT_HEADERS64 *nt_headers( const BYTE *base )
     return (const IMAGE_NT_HEADERS64 *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
 }
 
-static BOOL env_is( const char *name, char value )
+static BOOL is_set( enum setting id )
 {
-    char buffer[4];
-
-    return ums_env( name, buffer, sizeof(buffer) ) && buffer[0] == value && !buffer[1];
+    return ums_ntdll->settings->values[id].number != 0;
 }
 
 void *ums_original( const char *name )
@@ -379,7 +377,7 @@ static void settle( HMODULE self )
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN, "ntdll_ums.dll", &pinned );
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN, "kernel32_ums.dll", &pinned );
     SetEnvironmentVariableA( "UMS_ACTIVE", ums_ntdll->describe() );
-    if (env_is( "UMS_CHILDREN", '0' )) return;
+    if (!is_set( SETTING_CHILDREN )) return;
     remember_dir( self );
     ums_ntdll->set_child_hook( ums_child_created );
 }
@@ -389,7 +387,7 @@ static void attach( struct attachment *attachment )
     const char *error = find_modules( attachment );
 
     if (!error && system_ums_works( (HMODULE)attachment->kernel32.base )
-        && !env_is( "UMS_FORCE", '1' ))
+        && !is_set( SETTING_FORCE ))
     {
         ums_info( "the host's own UMS works and serves" );
         step_aside( attachment );
@@ -459,6 +457,14 @@ void ums_child_created( HANDLE process )
 {
     DWORD error = GetLastError();
 
-    if (shim_dir[0] && !is_host_helper( process )) inject_process( process, shim_dir, 0 );
+    if (shim_dir[0] && !is_host_helper( process ))
+    {
+        const char *why = inject_process( process, shim_dir, 0 );
+
+        if (why) UMS_SAY( LOG_CHANNEL_child, LOG_INFO, "process %lu does not get the shim: %s",
+                          GetProcessId( process ), why );
+        else UMS_SAY( LOG_CHANNEL_child, LOG_TRACE, "process %lu gets the shim",
+                      GetProcessId( process ) );
+    }
     SetLastError( error );
 }

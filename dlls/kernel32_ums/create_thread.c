@@ -10,6 +10,7 @@
  * ours, so it is written here; that the shape is what we think is tried out before the first time.
  */
 
+#define UMS_CHANNEL LOG_CHANNEL_api
 #define _KERNEL32_                              /* these are the definitions, not imports */
 #define WIN32_NO_STATUS
 #include <windows.h>
@@ -17,6 +18,7 @@
 #include <ntstatus.h>
 #include "kernel32_ums.h"
 #include "attach.h"
+#include "private/trace.h"
 #include "private/ums_private.h"
 
 #ifndef ERROR_OBJECT_NAME_EXISTS
@@ -164,7 +166,12 @@ HANDLE WINAPI CreateRemoteThreadEx( HANDLE process, LPSECURITY_ATTRIBUTES sa, SI
         SetLastError( ERROR_INVALID_PARAMETER );
         return NULL;
     }
-    if (!ums_set_status( core->worker_bind( ums, start, param, &worker, &entry ) )) return NULL;
+    if (!ums_set_status( core->worker_bind( ums, start, param, &worker, &entry ) ))
+    {
+        ums_trace( "CreateRemoteThreadEx: no worker of context %p, version %lx: error %lu",
+                   ums->UmsContext, ums->UmsVersion, GetLastError() );
+        return NULL;
+    }
 
     thread = create( process, sa, stack, entry, worker, flags | CREATE_SUSPENDED,
                      rest.count ? (LPPROC_THREAD_ATTRIBUTE_LIST)&rest : NULL, &tid );

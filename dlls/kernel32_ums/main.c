@@ -6,6 +6,7 @@
  */
 
 #include <windows.h>
+#include <string.h>
 #include "attach.h"
 #include "kernel32_ums.h"
 #include "private/trace.h"
@@ -15,9 +16,15 @@ BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved 
 
 const struct ums_private *ums_ntdll;
 
-int ums_trusts_environment( void )
+unsigned char ums_log_levels[LOG_CHANNELS];
+
+void ums_say( enum log_channel channel, enum log_level level, const char *fmt, ... )
 {
-    return ums_ntdll->trusts_environment();
+    va_list args;
+
+    va_start( args, fmt );
+    ums_ntdll->say( channel, level, fmt, args );
+    va_end( args );
 }
 
 BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved )
@@ -25,6 +32,7 @@ BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved 
     (void)reserved;
     if (reason != DLL_PROCESS_ATTACH) return TRUE;
     ums_ntdll = ums_private();
+    memcpy( ums_log_levels, ums_ntdll->log_levels, sizeof(ums_log_levels) );
     DisableThreadLibraryCalls( instance );
     if (ums_attach_requested()) return ums_attach( instance );
     ums_ntdll->activate();                      /* if it fails, every call says so */

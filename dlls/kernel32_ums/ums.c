@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
+#define UMS_CHANNEL LOG_CHANNEL_api
 #define WIN32_NO_STATUS
 #include <windows.h>
 #undef WIN32_NO_STATUS
@@ -12,6 +13,7 @@
 #include <winternl.h>
 #include "umsnt.h"
 #include "kernel32_ums.h"
+#include "private/trace.h"
 #include "private/ums_private.h"
 
 BOOL ums_set_status( NTSTATUS status )
@@ -21,9 +23,16 @@ BOOL ums_set_status( NTSTATUS status )
     return FALSE;
 }
 
+/* The same for the calls that make something, on a thread that holds nothing of ours. */
+static BOOL made( const char *name, NTSTATUS status )
+{
+    if (status) ums_trace( "%s: status %08lx", name, (ULONG)status );
+    return ums_set_status( status );
+}
+
 BOOL WINAPI CreateUmsCompletionList( PUMS_COMPLETION_LIST *list )
 {
-    return ums_set_status( RtlCreateUmsCompletionList( list ) );
+    return made( "CreateUmsCompletionList", RtlCreateUmsCompletionList( list ) );
 }
 
 BOOL WINAPI DeleteUmsCompletionList( PUMS_COMPLETION_LIST list )
@@ -66,7 +75,7 @@ PUMS_CONTEXT WINAPI GetNextUmsListItem( PUMS_CONTEXT context )
 
 BOOL WINAPI CreateUmsThreadContext( PUMS_CONTEXT *context )
 {
-    return ums_set_status( RtlCreateUmsThreadContext( context ) );
+    return made( "CreateUmsThreadContext", RtlCreateUmsThreadContext( context ) );
 }
 
 BOOL WINAPI DeleteUmsThreadContext( PUMS_CONTEXT context )
@@ -76,7 +85,7 @@ BOOL WINAPI DeleteUmsThreadContext( PUMS_CONTEXT context )
 
 BOOL WINAPI EnterUmsSchedulingMode( PUMS_SCHEDULER_STARTUP_INFO info )
 {
-    return ums_set_status( RtlEnterUmsSchedulingMode( info ) );
+    return made( "EnterUmsSchedulingMode", RtlEnterUmsSchedulingMode( info ) );
 }
 
 static int32_t switch_failed( int32_t status )

@@ -9,11 +9,14 @@
  * catches every NT and win32u call of the process.
  */
 
+#define UMS_CHANNEL LOG_CHANNEL_hook
+
 #include <windows.h>
 #include <string.h>
 #include "ums_core.h"
 #include "hook.h"
 #include "asm_offsets.h"
+#include "private/trace.h"
 
 #define DISPATCHER_SLOT ((void **)(ULONG_PTR)0x7ffe1000)
 
@@ -71,8 +74,8 @@ uint8_t ums_hook_class( const struct call_row *row )
 int ums_hook_dispatcher_find( const char **why )
 {
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    unsigned int i, known = 0;
     uint64_t dispatcher;
-    unsigned int i;
 
     memset( ums_call_class, HOOK_WORKERS, CALL_NUMBERS );
     for (i = 0; i < ums_call_row_count; i++)
@@ -92,6 +95,7 @@ int ums_hook_dispatcher_find( const char **why )
             *why = "system-call numbers are out of range";
             return 0;
         }
+        known++;
         row_by_number[nr] = i + 1;
         ums_call_class[nr] = ums_hook_class( &ums_call_rows[i] );
     }
@@ -101,6 +105,8 @@ int ums_hook_dispatcher_find( const char **why )
         return 0;
     }
     ums_dispatcher = (void *)dispatcher;        /* before the hook can be entered */
+    ums_trace( "dispatcher %p; %u of %u listed calls have a number", ums_dispatcher, known,
+               ums_call_row_count );
     return 1;
 }
 

@@ -18,6 +18,8 @@
  * later. Rows behind the table's are calls without a row.
  */
 
+#define UMS_CHANNEL LOG_CHANNEL_hook
+
 #include <windows.h>
 #include <winternl.h>
 #include <string.h>
@@ -282,7 +284,7 @@ static void CALLBACK dll_loaded( ULONG reason, const struct dll_notification *da
     (void)context;
     if (reason != DLL_LOADED || (HMODULE)data->base != GetModuleHandleA( "win32u.dll" )) return;
     if (prepare_others( data->base, &why ) && commit( first )) return;
-    ums_log( "the system-call stubs of win32u.dll cannot be hooked; workers %s",
+    ums_err( "the system-call stubs of win32u.dll cannot be hooked; workers %s",
              ums_carry ? "are not carried any more" : "that wait for messages keep their scheduler" );
     ums_carry = 0;
 }
@@ -330,7 +332,9 @@ int ums_hook_stubs_install( const char **why )
         return 0;
     }
     *why = "the code of system-call stubs cannot be written";
-    return commit( 0 );
+    if (!commit( 0 )) return 0;
+    ums_trace( "%u stubs are changed", patch_count );
+    return 1;
 }
 
 int ums_hook_owns( const void *code )

@@ -69,10 +69,7 @@ static int enabled;                             /* UMS_PAGE_FAULTS; written at s
 
 void ke_fault_start( void )
 {
-    char value[4];
-
-    enabled = ke_parks_outside() && ums_env( "UMS_PAGE_FAULTS", value, sizeof(value) ) &&
-              value[0] == '1';
+    enabled = ke_parks_outside() && ums_setting( SETTING_PAGE_FAULTS );
 }
 
 uint32_t ke_host_thread( void )

@@ -528,10 +528,8 @@ int ke_guards_threads( void )
 
 void ke_signal_start( void )
 {
-    char value[4];
-
     if (!ke_parks_outside()) return;            /* perhaps not Linux */
-    if (!ums_env( "UMS_FOREIGN", value, sizeof(value) ) || value[0] != '1') return;
+    if (!ums_setting( SETTING_FOREIGN )) return;
     if (action( LINUX_SIGUSR1, NULL, &wine_usr1 ) ||
         action( LINUX_SIGQUIT, NULL, &wine_quit ) || !is_as_expected( &wine_usr1 ) ||
         !is_as_expected( &wine_quit ))

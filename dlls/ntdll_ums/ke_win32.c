@@ -114,9 +114,8 @@ static int futex_works( void )
     _Atomic uint32_t word = 1;
     const char *sysname = "";
     int64_t result;
-    char park[16];
 
-    if (ums_env( "UMS_PARK", park, sizeof(park) ) && !lstrcmpA( park, "address" )) return 0;
+    if (ums_setting( SETTING_PARK )) return 0;
     host_version = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ),
                                            "wine_get_host_version" );
     if (!host_version) return 0;

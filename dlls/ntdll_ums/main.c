@@ -34,12 +34,13 @@ static const char *describe( void )
 }
 
 static const char *activate( void );
+static const struct ums_choice *get_choices( uint32_t *count );
 
 static const struct ums_private private_interface =
 {
-    activate, ums_thread_bind, ums_thread_made, ums_thread_unbind, set_child_hook, ums_yield,
-    ums_execute,
-    describe, ums_trusts_environment
+    sizeof(struct ums_private), activate, ums_thread_bind, ums_thread_made, ums_thread_unbind,
+    set_child_hook, ums_yield, ums_execute, describe, &ums_settings, ums_log_levels, ums_say_args,
+    get_choices
 };
 
 const struct ums_private * WINAPI ums_private( void )
@@ -60,66 +61,92 @@ static const struct hook hooks[] =
     { "stubs",      ums_hook_stubs_find,      ums_hook_stubs_install },
 };
 
+/* ---- choices, and the reasons for them ---- */
+
+#define MAX_CHOICES 8
+
+static struct ums_choice choices[MAX_CHOICES];
+static uint32_t choice_count;
+
+static void choose( const char *subject, const char *name, int taken, const char *why )
+{
+    struct ums_choice choice = { subject, name, why, taken };
+
+    if (choice_count < MAX_CHOICES) choices[choice_count++] = choice;
+}
+
 /* The first that fits, or the one that is wanted. */
 static const struct hook *find_hook( const char **why )
 {
-    char wanted[16];
-    int any = !ums_env( "UMS_HOOK", wanted, sizeof(wanted) ) || !lstrcmpA( wanted, "auto" );
+    const char *wanted = ums_setting_text( SETTING_HOOK );
+    int any = !lstrcmpA( wanted, "auto" );
+    const struct hook *found = NULL;
     unsigned int i;
 
-    *why = "UMS_HOOK is none of auto, dispatcher, stubs";
     for (i = 0; i < ARRAYSIZE(hooks); i++)
     {
-        if (!any && lstrcmpA( wanted, hooks[i].name )) continue;
-        if (hooks[i].find( why )) return &hooks[i];
-        ums_info( "not hook %s, because %s", hooks[i].name, *why );
+        if (!any && lstrcmpA( wanted, hooks[i].name ))
+            choose( "hook", hooks[i].name, 0, "UMS_HOOK asks for another" );
+        else if (found) choose( "hook", hooks[i].name, 0, "not needed, the one before fits" );
+        else if (hooks[i].find( why ))
+        {
+            found = &hooks[i];
+            choose( "hook", found->name, 1, any ? "the first that fits this host"
+                                                : "UMS_HOOK asks for it, and it fits" );
+        }
+        else
+        {
+            choose( "hook", hooks[i].name, 0, *why );
+            ums_info( "not hook %s, because %s", hooks[i].name, *why );
+        }
     }
-    return NULL;
+    return found;
 }
 
-/* "carry", "handoff" or, if anything will do, "auto"; NULL for anything else. */
-static const char *wanted_engine( void )
+static int start_carry( const struct hook *hook, const char **why )
 {
-    static const char *const engines[] = { "auto", "carry", "handoff" };
-    char wanted[16];
-    unsigned int i;
-
-    if (!ums_env( "UMS_ENGINE", wanted, sizeof(wanted) )) return engines[0];
-    for (i = 0; i < ARRAYSIZE(engines); i++) if (!lstrcmpA( wanted, engines[i] )) return engines[i];
-    return NULL;
+    ums_carry = !(*why = ke_probe_carry());
+    if (ums_carry && ums_hook_unix_install( why ) && hook->install( why )) return 1;
+    ums_carry = 0;
+    return 0;
 }
 
 /* The engine is known before the hook is installed: what the hook has to see depends on it. Any
    doubt, and nobody insists: handoff, which works everywhere. NULL: *why says what does not fit. */
 static const char *start_engine( const struct hook *hook, const char **why )
 {
-    const char *wanted = wanted_engine(), *unseen;
+    const char *wanted = ums_setting_text( SETTING_ENGINE ), *unseen;
+    int any = !lstrcmpA( wanted, "auto" );
 
-    *why = "UMS_ENGINE is none of auto, carry, handoff";
-    if (!wanted) return NULL;
-    if (lstrcmpA( wanted, "handoff" ))
+    if (!lstrcmpA( wanted, "handoff" ))
+        choose( "engine", "carry", 0, "UMS_ENGINE asks for another" );
+    else if (start_carry( hook, why ))
     {
-        ums_carry = !(*why = ke_probe_carry());
-        if (ums_carry && ums_hook_unix_install( why ) && hook->install( why )) return "carry";
-        ums_carry = 0;
-        if (lstrcmpA( wanted, "auto" )) return NULL;
+        choose( "engine", "carry", 1, any ? "the faster one, and a trial went well"
+                                          : "UMS_ENGINE asks for it, and a trial went well" );
+        choose( "engine", "handoff", 0, any ? "not needed" : "UMS_ENGINE asks for another" );
+        return "carry";
+    }
+    else
+    {
+        choose( "engine", "carry", 0, *why );
+        if (!any) return NULL;
         ums_info( "engine handoff, because %s", *why );
     }
     if (!hook->install( why )) return NULL;
+    choose( "engine", "handoff", 1, any ? "it works everywhere" : "UMS_ENGINE asks for it" );
     if (!ums_hook_unix_install( &unseen ))
         ums_info( "Unix calls are not seen, because %s", unseen );
     return "handoff";
 }
 
-static void read_grace( void )
+static void choose_park( void )
 {
-    char value[16];
-    int64_t us = 0;
-    const char *p;
+    int futex = !lstrcmpA( ke_park_name(), "futex" );
 
-    if (!ums_env( "UMS_GRACE_US", value, sizeof(value) )) return;
-    for (p = value; *p >= '0' && *p <= '9'; p++) us = us * 10 + (*p - '0');
-    if (!*p && us > 0) ums_grace = us * 10;
+    choose( "park", "futex", futex, futex ? "Linux has it, and a trial went well"
+            : ums_setting( SETTING_PARK ) ? "UMS_PARK asks for another" : "this is not Linux" );
+    choose( "park", "address", !futex, futex ? "not needed" : "it works everywhere" );
 }
 
 static const char *host_name( void )
@@ -137,16 +164,19 @@ static const char *start( void )
     const struct hook *hook;
     HMODULE pinned;
 
+    if (ums_settings.refusal[0]) return ums_settings.refusal;
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
-        !ums_factory_init() || !ums_handles_init() || !ke_init( &why ) || !ums_manager_init() || !(hook = find_hook( &why )) || !(engine = start_engine( hook, &why )))
+        !ums_factory_init() || !ums_handles_init() || !ke_init( &why ) || !ums_manager_init())
         return why;
+    choose_park();
+    if (!(hook = find_hook( &why )) || !(engine = start_engine( hook, &why ))) return why;
 
     /* threads may be inside the hook at any time from now on */
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                         (const char *)&private_interface, &pinned );
     if (ums_carry) ke_carry_start();
     ke_signal_start();
-    read_grace();
+    ums_grace = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
     wine = host_name();
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,
                hook->name, ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
@@ -170,6 +200,13 @@ static const char *activate( void )
     return error;
 }
 
+static const struct ums_choice *get_choices( uint32_t *count )
+{
+    activate();                                 /* they are written once, by then */
+    *count = choice_count;
+    return choices;
+}
+
 /* For the two calls that everything begins with. Says why, once, if it cannot be done. */
 int ums_active( void )
 {
@@ -185,5 +222,6 @@ BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved 
     (void)reserved;
     if (reason != DLL_PROCESS_ATTACH) return TRUE;
     DisableThreadLibraryCalls( instance );
+    ums_settings_start();
     return TRUE;
 }

@@ -57,11 +57,9 @@ static const char *probe_gs( void )
 {
     void *teb = NtCurrentTeb();
     uint64_t base;
-    char wanted[16];
 
     if (*(void **)((char *)teb + TEB_SELF) != teb) return "the TEB does not point at itself";
-    if (ums_env( "UMS_GS", wanted, sizeof(wanted) ) && !lstrcmpA( wanted, "arch_prctl" ))
-        ums_gs_by_syscall = 1;
+    if (ums_setting( SETTING_GS )) ums_gs_by_syscall = 1;
     else if (!ums_try_gs( &base )) ums_gs_by_syscall = 1;
     else if (base != (uint64_t)teb) return "GS does not point at the TEB";
     return NULL;

@@ -12,11 +12,14 @@
  * end of the process nothing has to be done for them.
  */
 
+#define UMS_CHANNEL LOG_CHANNEL_worker
+
 #include <windows.h>
 #include <winternl.h>
 #include "ums_core.h"
 #include "ke_win32.h"
 #include "thread.h"
+#include "private/trace.h"
 
 #define STACK_KEPT 0x4000                       /* below the stack pointer when a worker starts */
 #define SKIP_THREAD_ATTACH 2                    /* THREAD_CREATE_FLAGS [sym]: no DllMain hears of it,
@@ -67,10 +70,13 @@ static DWORD WINAPI worker_thread( void *arg )
     struct ums_context *w = arg;
     LPTHREAD_START_ROUTINE start = (LPTHREAD_START_ROUTINE)w->start;
     void *param = w->start_param;
+    DWORD ret;
 
     ums_thread_release_stack();
     ums_worker_start( w );
-    return start( param );
+    ret = start( param );
+    ums_trace( "worker %p returns %lu", (void *)w, ret );
+    return ret;
 }
 
 NTSTATUS ums_thread_bind( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start,
@@ -92,6 +98,7 @@ void ums_thread_made( struct ums_context *worker, HANDLE thread )
 
     NtQueryInformationThread( thread, ThreadBasicInformation, &info, sizeof(info), NULL );
     ums_worker_made( worker, info.teb, (uint32_t)(ULONG_PTR)info.tid );
+    ums_trace( "worker %p is thread %04lx", (void *)worker, (ULONG)(ULONG_PTR)info.tid );
 }
 
 void ums_thread_unbind( struct ums_context *worker )

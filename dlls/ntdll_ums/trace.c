@@ -1,78 +1,101 @@
 /*
- * Messages to people. Compiled into both DLLs.
+ * Messages to people: where they go.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
 #include <windows.h>
-#include <stdarg.h>
 #include "private/trace.h"
 
+#define LINE 512                                /* Wine's own buffer for a line has 1,020 */
+
+int __cdecl _snprintf( char *, size_t, const char *, ... );
 int __cdecl _vsnprintf( char *, size_t, const char *, va_list );
 
-int ums_env( const char *name, char *value, unsigned int size )
-{
-    DWORD error = GetLastError(), len = GetEnvironmentVariableA( name, value, size );
+unsigned char ums_log_levels[LOG_CHANNELS];
 
-    SetLastError( error );
-    if (len >= size) lstrcpynA( value, "(too long)", size );    /* means nothing to anybody */
-    if (len) return 1;
-    value[0] = 0;
-    return 0;
+/* Written by ums_log_start. */
+static int (__cdecl *wine_output)( const char *line );
+static HANDLE file;
+
+/* Puts no more than size characters there, and says how many. */
+static int limited( int len, int size )
+{
+    return len < 0 || len > size ? size : len;
 }
 
-static void log_to_file( const char *line, DWORD len )
+void ums_say_args( enum log_channel channel, enum log_level level, const char *fmt, va_list args )
 {
-    char path[MAX_PATH];
-    HANDLE file;
-    DWORD done;
+    DWORD error = GetLastError(), done;
+    char line[LINE];
+    int len = 5;
 
-    if (!ums_env( "UMS_LOG_FILE", path, sizeof(path) ) || !ums_trusts_environment()) return;
-    file = CreateFileA( path, FILE_APPEND_DATA, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
-                        OPEN_ALWAYS, 0, NULL );
-    if (file == INVALID_HANDLE_VALUE) return;
-    WriteFile( file, line, len, &done, NULL );
-    CloseHandle( file );
-}
-
-static void log_line( const char *fmt, va_list args )
-{
-    int (__cdecl *wine_output)( const char * );
-    DWORD error = GetLastError();
-    char line[512];
-    int len;
-
-    line[0] = 'u'; line[1] = 'm'; line[2] = 's'; line[3] = ':'; line[4] = ' ';
-    len = _vsnprintf( line + 5, sizeof(line) - 7, fmt, args );
-    if (len < 0) len = sizeof(line) - 7;
-    len += 5;
+    memcpy( line, "ums: ", 5 );
+    if (level == LOG_TRACE)
+        len += limited( _snprintf( line + len, 64, "%04lx:trace:%s: ", GetCurrentThreadId(),
+                                   log_channel_names[channel] ), 64 );
+    len += limited( _vsnprintf( line + len, sizeof(line) - 2 - len, fmt, args ),
+                    (int)sizeof(line) - 2 - len );
     line[len++] = '\n';
     line[len] = 0;
 
-    wine_output = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "__wine_dbg_output" );
     if (wine_output) wine_output( line );
     else OutputDebugStringA( line );
-    log_to_file( line, len );
+    if (file) WriteFile( file, line, len, &done, NULL );
     SetLastError( error );
 }
 
-void ums_log( const char *fmt, ... )
+void ums_say( enum log_channel channel, enum log_level level, const char *fmt, ... )
 {
     va_list args;
 
     va_start( args, fmt );
-    log_line( fmt, args );
+    ums_say_args( channel, level, fmt, args );
     va_end( args );
 }
 
-void ums_info( const char *fmt, ... )
-{
-    char value[16];
-    va_list args;
+/* ---- start ---- */
 
-    if (!ums_env( "UMS_LOG", value, sizeof(value) ) || (value[0] == '0' && !value[1])) return;
-    va_start( args, fmt );
-    log_line( fmt, args );
-    va_end( args );
+/* A path in ums.conf means what it would mean beside that file. */
+static const char *beside_conf( const struct settings *s, const char *path, char *whole )
+{
+    size_t len = strlen( s->conf );
+
+    if (s->values[SETTING_LOG_FILE].origin == ORIGIN_ENVIRONMENT || path[0] == '\\' ||
+        path[0] == '/' || (path[0] && path[1] == ':')) return path;
+    while (len && s->conf[len - 1] != '\\') len--;
+    if (len + strlen( path ) >= SETTING_TEXT) return path;
+    memcpy( whole, s->conf, len );
+    strcpy( whole + len, path );
+    return whole;
+}
+
+/* It stays open: opening takes the heap, which whoever logs may have to wait for. */
+static void open_file( struct settings *s, const char *program )
+{
+    char path[SETTING_TEXT], whole[SETTING_TEXT];
+    WCHAR name[SETTING_TEXT];
+
+    if (!s->values[SETTING_LOG_FILE].text[0]) return;
+    if (!log_spec_expand( s->values[SETTING_LOG_FILE].text, program, GetCurrentProcessId(), path,
+                          sizeof(path) ) ||
+        !MultiByteToWideChar( CP_UTF8, 0, beside_conf( s, path, whole ), -1, name, SETTING_TEXT ))
+    {
+        settings_problem( s, NULL, "UMS_LOG_FILE is too long" );
+        return;
+    }
+    file = CreateFileW( name, FILE_APPEND_DATA | SYNCHRONIZE,
+                        FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
+                        FILE_ATTRIBUTE_NORMAL, NULL );
+    if (file != INVALID_HANDLE_VALUE) return;
+    file = NULL;
+    settings_problem( s, path, "cannot be opened as UMS_LOG_FILE" );
+}
+
+void ums_log_start( struct settings *s, const char *program )
+{
+    wine_output = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "__wine_dbg_output" );
+    log_spec_read( s->values[SETTING_LOG].text, ums_log_levels );
+    open_file( s, program );
 }

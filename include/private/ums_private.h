@@ -9,13 +9,25 @@
 #define UMS_PRIVATE_H
 
 #include <windows.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include "umsnt.h"
+#include "private/log_spec.h"
+#include "private/settings.h"
 
 struct ums_context;
 
+/* One of the ways to do something: was it taken, and why, or why not? */
+struct ums_choice
+{
+    const char *subject, *name, *why;
+    int         taken;
+};
+
 struct ums_private
 {
+    /* Of this struct: who is not of the same build looks here first. */
+    size_t size;
     /* Start the core and install the hook, once. NULL, or what does not fit. Any thread. */
     const char *(*activate)( void );
     /* A thread is about to be made as worker `context` of `list`; start it, suspended, with
@@ -37,8 +49,13 @@ struct ums_private
     int32_t (*execute)( void *context, int32_t (*failed)( int32_t status ) );
     /* "engine=handoff hook=dispatcher host=wine-8.0" */
     const char *(*describe)( void );
-    /* May paths from the environment be followed? */
-    int (*trusts_environment)( void );
+    /* As they were read at start, and never written again. */
+    const struct settings *settings;
+    /* UMS_LOG; and to say something, as kernel32_ums' part of it. */
+    const unsigned char *log_levels;
+    void (*say)( enum log_channel channel, enum log_level level, const char *fmt, va_list args );
+    /* For umsinfo: starts the core, and says what was chosen there. */
+    const struct ums_choice *(*choices)( uint32_t *count );
 };
 
 const struct ums_private * WINAPI ums_private( void );

@@ -1,6 +1,7 @@
 /*
  * umsrun.exe PROGRAM [ARGS...]: runs a 64-bit program with User-Mode Scheduling, and ends with its
- * exit code. 2: it could not be run, and one line says why.
+ * exit code. 2: it could not be run, and one line says why. umsrun.exe --info runs umsinfo.exe:
+ * does it work here, and how?
  *
  * It starts the program suspended, makes it load kernel32_ums.dll and ntdll_ums.dll, which lie
  * beside umsrun.exe, and lets it go. The program's command line is passed as it was typed.
@@ -200,6 +201,18 @@ static int run( const WCHAR *name, const WCHAR *path, WCHAR *command_line, const
     return (int)code;
 }
 
+/* umsinfo.exe, which lies beside us, sees what every program sees that is started so. */
+static int show_info( void )
+{
+    static WCHAR path[LONG_PATH + 20], dir[LONG_PATH];
+    WCHAR command_line[] = L"umsinfo";
+
+    if (find_shim( dir )) return EXIT_FAILED;
+    wcscat( wcscpy( path, dir ), L"umsinfo.exe" );
+    if (check_program( path, path )) return EXIT_FAILED;
+    return run( path, path, command_line, dir );
+}
+
 int wmain( int argc, WCHAR **argv );
 
 int wmain( int argc, WCHAR **argv )
@@ -208,9 +221,10 @@ int wmain( int argc, WCHAR **argv )
 
     if (argc < 2)
     {
-        fail( L"usage: umsrun PROGRAM [ARGUMENTS...]" );
+        fail( L"usage: umsrun PROGRAM [ARGUMENTS...], or umsrun --info" );
         return EXIT_FAILED;
     }
+    if (!wcscmp( argv[1], L"--info" )) return show_info();
     if (!find_program( argv[1], path )) return fail( L"%ls: there is no such file", argv[1] );
     if (check_program( argv[1], path ) || find_shim( dir )) return EXIT_FAILED;
     return run( argv[1], path, skip_first_word( GetCommandLineW() ), dir );

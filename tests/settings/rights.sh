@@ -1,0 +1,39 @@
+#!/bin/sh
+# rights.sh UMSRUN ODD: a process with more rights than its user reads no ums.conf and follows no path. Its rights: an
+# effective group that is not its own, kept over exec, for which Linux sets AT_SECURE. Skips (77) who may not do that.
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+umsrun=$1
+. "$(dirname "$0")/common.sh"
+cp "$2" odd.exe
+setpriv --egid 65534 --keep-groups true 2> err || { cat err; exit 77; }
+
+# Wine's own loader: a shell script in front of it gives the rights back, and the unpacked Wine has one for each process
+loader=/usr/lib/wine/wine64
+[ "$UMS_WINE" = host ] && [ "$(head -c 4 $loader | tail -c 3)" = ELF ] || { echo "Wine is started by a script"; exit 77; }
+build=$(readlink -f "${UMS_BUILD:-$(dirname "$run")/../build}")
+
+cat > with_rights << END
+#!/bin/sh
+export WINEPREFIX='$build/prefix-host' WINEDEBUG=-all TZ=Asia/Kabul
+exec \$RIGHTS '$loader' "\$@"
+END
+chmod +x with_rights
+run=$PWD/with_rights
+
+conf 'UMS_ENGINE=handoff' 'root:x:0:0'
+export UMS_LOG=info UMS_HOOK=stubs "UMS_LOG_FILE=Z:$dir/log-file"
+start odd.exe RIGHTS=
+ended 0 2 'its own rights'
+said 'its own rights' 'ums.conf line 2: ' 'root:x:0:0'
+said 'its own rights' 'active, engine=handoff hook=stubs'
+[ -s log-file ] || wrong 'its own rights: no file'
+
+rm log-file
+start odd.exe 'RIGHTS=setpriv --egid 65534 --keep-groups'
+ended 0 2 'more rights'
+said 'more rights' 'UMS_LOG_FILE is not followed' 'more rights'
+said 'more rights' 'active, engine=carry hook=stubs'
+[ ! -e log-file ] || wrong 'more rights: a file'
+exit $failed
