@@ -1,7 +1,7 @@
 /*
  * The import table of a program that shall load the shim: our DLLs in front, its own descriptors
- * behind, names of UMS led to our DLLs. Host-free: it is made for processes (inject.c) and for files
- * (programs/umsrun/pe_image.c), and tested natively.
+ * behind, names of UMS led to our DLLs. Host-free: it is made for processes (inject.c) and for
+ * files (programs/umsrun/pe_image.c), and tested natively.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

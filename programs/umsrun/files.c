@@ -62,6 +62,28 @@ int read_file( const WCHAR *path, struct pe_bytes *bytes )
     return fail_with_error( path, error );
 }
 
+/* A file that some process has mapped cannot be replaced, but it can be moved out of the way; it
+ * goes when nobody needs it any more. */
+static DWORD replace( const WCHAR *with, const WCHAR *path )
+{
+    WCHAR old[LONG_PATH + 20];
+    DWORD error;
+
+    if (MoveFileExW( with, path, MOVEFILE_REPLACE_EXISTING )) return 0;
+    error = GetLastError();
+    wcscat( wcscpy( old, path ), L".ums-old" );
+    if (error != ERROR_ACCESS_DENIED || !MoveFileExW( path, old, MOVEFILE_REPLACE_EXISTING ))
+        return error;
+    if (!MoveFileExW( with, path, 0 ))
+    {
+        error = GetLastError();
+        MoveFileExW( old, path, 0 );
+        return error;
+    }
+    if (!DeleteFileW( old )) MoveFileExW( old, NULL, MOVEFILE_DELAY_UNTIL_REBOOT );
+    return 0;
+}
+
 /* Under another name first: if the machine stops, the old file is there or the new one is. That
  * name ends with .exe too, because Wine makes such files executable. */
 int write_file( const WCHAR *path, const struct pe_bytes *bytes )
@@ -77,9 +99,7 @@ int write_file( const WCHAR *path, const struct pe_bytes *bytes )
         || !FlushFileBuffers( file ))
         error = GetLastError() ? GetLastError() : ERROR_WRITE_FAULT;
     CloseHandle( file );
-    if (!error && !MoveFileExW( temporary, path, MOVEFILE_REPLACE_EXISTING ))
-        error = GetLastError();
-    if (!error) return 0;
+    if (!error && !(error = replace( temporary, path ))) return 0;
     DeleteFileW( temporary );
     return fail_with_error( path, error );
 }
@@ -91,7 +111,8 @@ void file_digest( const BYTE *data, size_t size, BYTE digest[PE_DIGEST_SIZE] )
     NTSTATUS (WINAPI *open)( BCRYPT_ALG_HANDLE *, LPCWSTR, LPCWSTR, ULONG ) =
         (void *)GetProcAddress( bcrypt, "BCryptOpenAlgorithmProvider" );
     NTSTATUS (WINAPI *create)( BCRYPT_ALG_HANDLE, BCRYPT_HASH_HANDLE *, UCHAR *, ULONG, UCHAR *,
-                               ULONG, ULONG ) = (void *)GetProcAddress( bcrypt, "BCryptCreateHash" );
+                               ULONG, ULONG ) =
+        (void *)GetProcAddress( bcrypt, "BCryptCreateHash" );
     NTSTATUS (WINAPI *add)( BCRYPT_HASH_HANDLE, UCHAR *, ULONG, ULONG ) =
         (void *)GetProcAddress( bcrypt, "BCryptHashData" );
     NTSTATUS (WINAPI *finish)( BCRYPT_HASH_HANDLE, UCHAR *, ULONG, ULONG ) =

@@ -183,7 +183,6 @@ static const char *build( struct exports *exports )
     size_t i;
 
     if (error) return error;
-    /* kernel32 must not have an RVA where ours are: then names would be looked up in the wrong one */
     if (!move_forwarders( exports )) return does_not_fit;
     for (i = 0; i < ARRAYSIZE(ums_names); i++)
         if (!forward_name( exports, ums_names[i] )) return does_not_fit;

@@ -1,6 +1,7 @@
 /*
- * Stands for nothing in Windows: the shim in a program's own file, and out of it again. The tables
- * are those that umsrun writes into a process (import_table.c); here a section of the file has them.
+ * Stands for nothing in Windows: the shim in a program's own file, and out of it again. The
+ * tables are those that umsrun writes into a process (import_table.c); here a section of the file
+ * has them.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

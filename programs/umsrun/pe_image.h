@@ -8,13 +8,7 @@
 #ifndef UMSRUN_PE_IMAGE_H
 #define UMSRUN_PE_IMAGE_H
 
-#include "private/pe_format.h"
-
-#define PE_DIGEST_SIZE 32
-#define PE_HOST_SIZE   32
-
-/* what the file is, for the one who asks */
-enum pe_kind { PE_PLAIN, PE_PROGRAM, PE_KERNEL32 };
+#include "private/install_record.h"
 
 struct pe_bytes
 {
@@ -33,8 +27,6 @@ struct pe_request
     char         host[PE_HOST_SIZE];    /* the Wine that it is made for */
     pe_digest_fn digest;
 };
-
-#define PE_COPIED 0x1       /* the DLLs beside the program were put there by us */
 
 /* what was found in a file with our section, or done to it */
 struct pe_report

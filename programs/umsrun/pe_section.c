@@ -189,7 +189,8 @@ static const char *find_certificates( struct writer *writer )
 
     writer->certificates_at = pe->size;
     if (!entry->VirtualAddress || !entry->Size) return NULL;
-    if (entry->VirtualAddress < pe->raw_end || !fits( entry->VirtualAddress, entry->Size, pe->size ))
+    if (entry->VirtualAddress < pe->raw_end
+        || !fits( entry->VirtualAddress, entry->Size, pe->size ))
         return "has a signature in a strange place";
     writer->certificates_at = entry->VirtualAddress;
     writer->certificates_size = entry->Size;

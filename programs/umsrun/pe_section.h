@@ -8,34 +8,10 @@
 #ifndef UMSRUN_PE_SECTION_H
 #define UMSRUN_PE_SECTION_H
 
+#include "private/install_record.h"
 #include "pe_image.h"
 
-#define PE_RECORD_MAGIC   0x31534e49534d55ull   /* "UMSINS1" */
-#define PE_RECORD_VERSION 1
 #define PE_ALIGN_UP( x, n ) (((ULONG64)(x) + (n) - 1) & ~((ULONG64)(n) - 1))
-
-/* How our section begins. Behind it come the tables for the loader, then what the file had: its
- * headers, its certificates. All offsets are from the start of the section, unless it says file. */
-struct pe_record
-{
-    ULONG64 magic;
-    DWORD   version;
-    DWORD   kind;
-    DWORD   flags;
-    DWORD   size;                       /* of everything that means something */
-    DWORD   headers;                    /* offset of a copy of the file's first bytes */
-    DWORD   headers_size;
-    DWORD   certificates;               /* offset of a copy of the certificates */
-    DWORD   certificates_size;
-    DWORD   certificates_at;            /* in the file as it was */
-    DWORD   insert_at;                  /* in the file: our bytes, padding in front included */
-    DWORD   insert_size;
-    DWORD   tables;                     /* offset */
-    BYTE    original[PE_DIGEST_SIZE];
-    char    host[PE_HOST_SIZE];
-    DWORD   overlay_size;
-    DWORD   bound;
-};
 
 /* A file whose headers are sound: every section lies within the file and the image. */
 struct pe
