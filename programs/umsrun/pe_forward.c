@@ -19,6 +19,7 @@
 #define MAX_EXPORTS 0xffff              /* ordinals are 16-bit */
 #define MAX_STRING  512
 #define MARK_AT     0x40                /* "Wine builtin DLL" */
+#define MARK_SIZE   32
 
 #define NAME( type, name, args ) #name,
 static const char *const ums_names[] = { UMS_KERNEL32_EXPORTS( NAME ) };
@@ -123,20 +124,31 @@ static BOOL move_forwarders( struct exports *exports )
     return TRUE;
 }
 
+/* a name of the file, or one that we have added */
+static BOOL name_string( const struct exports *exports, DWORD rva, char *to )
+{
+    const char *string = (const char *)exports->data + (rva - exports->rva);
+    DWORD limit;
+
+    if (rva < exports->rva) return fetch_string( exports->pe, rva, to );
+    if (rva - exports->rva >= exports->used) return FALSE;
+    limit = min( exports->used - (rva - exports->rva), MAX_STRING );
+    if (!memchr( string, 0, limit )) return FALSE;
+    strcpy( to, string );
+    return TRUE;
+}
+
 /* Names are sorted, and loaders count on it. -1: the table cannot be read. */
 static int find_name( const struct exports *exports, const char *name, DWORD *place )
 {
-    DWORD low = 0, high = exports->directory->NumberOfNames, mid, rva;
+    DWORD low = 0, high = exports->directory->NumberOfNames, mid;
     char string[MAX_STRING];
     int diff;
 
     while (low < high)
     {
         mid = low + (high - low) / 2;
-        rva = exports->names[mid];
-        if (rva >= exports->rva)        /* one that we have added */
-            strcpy( string, (const char *)exports->data + (rva - exports->rva) );
-        else if (!fetch_string( exports->pe, rva, string )) return -1;
+        if (!name_string( exports, exports->names[mid], string )) return -1;
         if (!(diff = strcmp( string, name )))
         {
             *place = mid;
@@ -189,6 +201,14 @@ static const char *build( struct exports *exports )
     return NULL;
 }
 
+/* The mark lies between the DOS header and the others; where those had to move, they are upon it. */
+static void clear_mark( struct pe_bytes *file )
+{
+    DWORD end = ((const IMAGE_DOS_HEADER *)file->data)->e_lfanew;
+
+    memset( file->data + MARK_AT, 0, min( end - MARK_AT, MARK_SIZE ) );
+}
+
 /* Wine takes a DLL with its mark for one of its own, and looks in its own folder instead. */
 static const char *check( const struct pe_bytes *file, struct pe *pe )
 {
@@ -223,7 +243,7 @@ const char *pe_forward( const struct pe_bytes *file, const struct pe_request *re
     }
     free( exports.data );
     if (error) return error;
-    memset( out->data + MARK_AT, 0, 32 );
+    clear_mark( out );
     pe_report_new( out, report );
     return NULL;
 }
