@@ -66,7 +66,7 @@ PEB *WINAPI RtlGetCurrentPeb( void );       /* [seen], not in mingw-w64's header
 
 static BYTE *image_base( void )
 {
-    return RtlGetCurrentPeb()->Reserved3[1];
+    return (BYTE *)GetModuleHandleW( NULL );
 }
 
 static const IMAGE_NT_HEADERS64 *nt_headers( const BYTE *base )

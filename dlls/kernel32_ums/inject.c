@@ -17,7 +17,8 @@
 #include "private/inject.h"
 #include "import_table.h"
 
-#define PAGE 0x1000
+#define PAGE           0x1000
+#define PEB_IMAGE_BASE 0x10             /* ImageBaseAddress in a PEB [seen] */
 #define ALIGN_UP( x, n ) (((x) + (n) - 1) & ~((ULONG64)(n) - 1))
 
 /* a walk over the process's import table */
@@ -190,12 +191,12 @@ const char *inject_process( HANDLE process, const WCHAR *dir, DWORD flags )
     IMAGE_DATA_DIRECTORY *where;
     struct plan *plan;
     const char *error;
-    BYTE *page;
-    PEB peb;
+    BYTE *page, *base;
 
     if (NtQueryInformationProcess( process, ProcessBasicInformation, &info, sizeof(info), NULL )
         || !info.PebBaseAddress
-        || !read_remote( process, info.PebBaseAddress, &peb, offsetof( PEB, Ldr ) ))
+        || !read_remote( process, (BYTE *)info.PebBaseAddress + PEB_IMAGE_BASE, &base,
+                         sizeof(base) ))
         return "its environment block cannot be read";
     if (!(plan = VirtualAlloc( NULL, sizeof(*plan) + PAGE, MEM_RESERVE | MEM_COMMIT,
                                PAGE_READWRITE )))
@@ -204,7 +205,7 @@ const char *inject_process( HANDLE process, const WCHAR *dir, DWORD flags )
 
     plan->table.fetch = fetch;
     plan->process = process;
-    plan->base = peb.Reserved3[1];          /* ImageBaseAddress */
+    plan->base = base;
     plan->page_rva = 1;
     error = "its headers cannot be read";
     if (!fetch( &plan->table, 0, page, PAGE ) || (error = inject_check_headers( page, PAGE )))
