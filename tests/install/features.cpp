@@ -40,7 +40,7 @@ static void check_cpp()
     int caught = 0, seen = 0;
 
     ok( tls_calls == 1, "%ld TLS callbacks", tls_calls );
-    ok( constructed == 1, "constructors ran %d, expected 1: behind the TLS callbacks", constructed );
+    ok( constructed == 1, "constructors %d, expected 1: behind the TLS callbacks", constructed );
     try { throw std::runtime_error( "x" ); }
     catch (const std::exception &e) { caught = e.what()[0]; }
     ok( caught == 'x', "exception: %d", caught );
@@ -83,7 +83,8 @@ static void check_overlay()
 
     GetModuleFileNameA( NULL, path, sizeof(path) );
     std::ifstream stream( path, std::ios::binary );
-    std::string file( (std::istreambuf_iterator<char>( stream )), std::istreambuf_iterator<char>() );
+    std::string file( (std::istreambuf_iterator<char>( stream )),
+                      std::istreambuf_iterator<char>() );
     DWORD at = overlay_offset( file );
 
     ok( file.substr( at, 12 ) == "overlay-data", "nothing behind the sections, at %#lx", at );

@@ -245,6 +245,8 @@ static void refusals( void **state )
     REFUSED( 0, nt->FileHeader.NumberOfSections = 0, "damaged headers" );
     REFUSED( 0, nt->FileHeader.NumberOfSections = 0xffff, "damaged headers" );
     REFUSED( 0, section[1].VirtualAddress = 0x5000, "damaged headers" );
+    REFUSED( 0, (section[1].Misc.VirtualSize = 0x90000000,
+                 nt->OptionalHeader.SizeOfImage = 0x90002000), "damaged headers" );
     REFUSED( 0, section[1].SizeOfRawData = 0x10000, "not complete" );
     REFUSED( 0, section[1].PointerToRawData = 0x7ffffe00, "not complete" );
     REFUSED( 0, file.size -= 1, "not complete" );
@@ -313,13 +315,32 @@ static void expect_export( const struct pe *pe, DWORD index, const char *name, D
     read_image( pe, directory.AddressOfFunctions + ordinal * 4, function, 4 );
 }
 
+/* forwarders count as such only within the directory */
+static void expect_forwarder( const struct pe *pe, DWORD index, const char *name,
+                              const char *where )
+{
+    IMAGE_DATA_DIRECTORY entry = pe->nt->OptionalHeader.DataDirectory[0];
+    char text[64];
+    DWORD rva;
+
+    expect_export( pe, index, name, &rva );
+    assert_in_range( rva, entry.VirtualAddress, entry.VirtualAddress + entry.Size - 1 );
+    read_image( pe, rva, text, strlen( where ) + 1 );
+    assert_string_equal( text, where );
+}
+
 static void forward( void **state )
 {
     struct pe_bytes file = make_pe( MAKE_DLL ), out = { 0 };
     struct pe_report report;
+    static const char *const names[] =
+        { "CreateUmsCompletionList", "CreateUmsThreadContext", "DeleteUmsCompletionList",
+          "DeleteUmsThreadContext", "DequeueUmsCompletionListItems", "EnterUmsSchedulingMode",
+          "ExecuteUmsThread", "GetCurrentUmsThread", "GetNextUmsListItem",
+          "GetUmsCompletionListEvent", "GetUmsSystemThreadInformation" };
     struct pe pe;
-    DWORD rva;
     char text[64];
+    DWORD rva, i;
 
     (void)state;
     assert_null( pe_forward( &file, &request, &out, &report ) );
@@ -327,17 +348,18 @@ static void forward( void **state )
     assert_string_equal( report.host, "8.0" );
     assert_int_equal( out.data[0x40], 0 );
     assert_null( pe_parse( &pe, &out ) );
-    expect_export( &pe, 0, "CreateUmsCompletionList", &rva );
-    read_image( &pe, rva, text, 37 );
-    assert_string_equal( text, "KERNEL32_UMS.CreateUmsCompletionList" );
-    expect_export( &pe, 1, "CreateUmsThreadContext", &rva );        /* which it did not have */
+    for (i = 0; i < ARRAYSIZE(names); i++)              /* sorted, with what it did not have */
+    {
+        strcpy( text, "KERNEL32_UMS." );
+        strcat( text, names[i] );
+        expect_forwarder( &pe, i, names[i], text );
+    }
+    expect_forwarder( &pe, 11, "HeapAlloc", "NTDLL.RtlAllocateHeap" );
+    expect_forwarder( &pe, 12, "QueryUmsThreadInformation",
+                      "KERNEL32_UMS.QueryUmsThreadInformation" );
+    expect_forwarder( &pe, 15, "UmsThreadYield", "KERNEL32_UMS.UmsThreadYield" );
     expect_export( &pe, 14, "Sleep", &rva );
     assert_int_equal( rva, MAKE_TEXT_RVA + 3 );
-    expect_export( &pe, 13, "SetUmsThreadInformation", &rva );
-    expect_export( &pe, 12, "QueryUmsThreadInformation", &rva );
-    expect_export( &pe, 11, "HeapAlloc", &rva );
-    read_image( &pe, rva, text, 22 );
-    assert_string_equal( text, "NTDLL.RtlAllocateHeap" );
     expect_restored( &out, &file );
     free( file.data );
     free( out.data );
@@ -346,12 +368,19 @@ static void forward( void **state )
 static void forward_refused( void **state )
 {
     struct pe_bytes file = make_pe( MAKE_DLL ), out = { 0 };
+    IMAGE_EXPORT_DIRECTORY *directory;
     struct pe_report report;
 
     (void)state;
     file.data[0x40] = 'X';
     assert_non_null( pe_forward( &file, &request, &out, &report ) );
     file.data[0x40] = 'W';
+    /* more functions than there are, in the headers */
+    directory = (IMAGE_EXPORT_DIRECTORY *)(file.data + 0x600 - MAKE_DATA_RVA
+                + make_nt( &file )->OptionalHeader.DataDirectory[0].VirtualAddress);
+    directory->AddressOfFunctions = 0x200;
+    directory->NumberOfFunctions = 0x8000;
+    assert_non_null( pe_forward( &file, &request, &out, &report ) );
     make_nt( &file )->OptionalHeader.DataDirectory[0].VirtualAddress = 0;
     assert_non_null( pe_forward( &file, &request, &out, &report ) );
     free( file.data );
