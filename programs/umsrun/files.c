@@ -14,6 +14,7 @@
 #include "umsrun.h"
 
 #define MAX_FILE 0x7fffffff
+#define MAX_OLD  100
 
 static const WCHAR *const shim_files[] = { L"ntdll_ums.dll", L"kernel32_ums.dll" };
 
@@ -62,8 +63,38 @@ int read_file( const WCHAR *path, struct pe_bytes *bytes )
     return fail_with_error( path, error );
 }
 
-/* A file that some process has mapped cannot be replaced, but it can be moved out of the way; it
- * goes when nobody needs it any more. */
+static void old_name( const WCHAR *path, int i, WCHAR *old )
+{
+    swprintf( old, LONG_PATH + 20, L"%ls.ums-old%d", path, i );
+}
+
+void delete_old( const WCHAR *path )
+{
+    WCHAR old[LONG_PATH + 20];
+    int i;
+
+    for (i = 0; i < MAX_OLD; i++)
+    {
+        old_name( path, i, old );
+        if (file_exists( old )) DeleteFileW( old );
+    }
+}
+
+/* A file that some process has mapped cannot be replaced or deleted, but it can be moved out of the
+ * way; it goes when nobody needs it any more. Earlier ones may still be there. */
+static BOOL move_away( const WCHAR *path, WCHAR *old )
+{
+    int i;
+
+    delete_old( path );
+    for (i = 0; i < MAX_OLD; i++)
+    {
+        old_name( path, i, old );
+        if (MoveFileExW( path, old, 0 )) return TRUE;
+    }
+    return FALSE;
+}
+
 static DWORD replace( const WCHAR *with, const WCHAR *path )
 {
     WCHAR old[LONG_PATH + 20];
@@ -71,9 +102,7 @@ static DWORD replace( const WCHAR *with, const WCHAR *path )
 
     if (MoveFileExW( with, path, MOVEFILE_REPLACE_EXISTING )) return 0;
     error = GetLastError();
-    wcscat( wcscpy( old, path ), L".ums-old" );
-    if (error != ERROR_ACCESS_DENIED || !MoveFileExW( path, old, MOVEFILE_REPLACE_EXISTING ))
-        return error;
+    if (error != ERROR_ACCESS_DENIED || !move_away( path, old )) return error;
     if (!MoveFileExW( with, path, 0 ))
     {
         error = GetLastError();

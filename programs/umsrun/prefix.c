@@ -84,7 +84,6 @@ static int look( struct prefix *prefix )
     const char *(CDECL *version)( void ) =
         (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "wine_get_version" );
     DWORD len = GetSystemDirectoryW( prefix->system32, LONG_PATH - 20 );
-    WCHAR old[LONG_PATH + 20];
 
     if (!version)
         return fail( L"a prefix is Wine's; on Windows use umsrun PROGRAM or umsrun --install" );
@@ -92,8 +91,7 @@ static int look( struct prefix *prefix )
     wcscpy( prefix->system32 + len, L"\\" );
     wcscat( wcscpy( prefix->path, prefix->system32 ), L"kernel32.dll" );
     read_override( prefix );
-    wcscat( wcscpy( old, prefix->path ), L".ums-old" );
-    DeleteFileW( old );                 /* of an earlier time, if nobody has it mapped any more */
+    delete_old( prefix->path );
     if (read_wine( prefix ) || read_file( prefix->path, &prefix->file )) return EXIT_FAILED;
     pe_look( &prefix->file, file_digest, &prefix->report );
     return 0;

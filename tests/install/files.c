@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "private/inject_block.h"
+#include "import_table.h"
 #include "pe_section.h"
 #include "make_pe.h"
 
@@ -61,6 +61,12 @@ static void read_image( const struct pe *pe, DWORD rva, void *to, DWORD size )
 /***********************************************************************
  * programs
  */
+struct table
+{
+    struct import_table table;
+    const struct pe    *pe;
+};
+
 
 /* One descriptor: its DLL, its first name, and the number of its names. */
 static void expect_import( const struct pe *pe, DWORD index, const char *dll, const char *first,
@@ -84,6 +90,21 @@ static void expect_import( const struct pe *pe, DWORD index, const char *dll, co
         read_image( pe, descriptor.OriginalFirstThunk + (i + 1) * sizeof(thunk), &thunk,
                     sizeof(thunk) );
     assert_int_equal( i, count );
+}
+
+static BOOL fetch( struct import_table *table, DWORD rva, void *to, DWORD size )
+{
+    return pe_fetch( ((struct table *)table)->pe, rva, to, size );
+}
+
+/* what the launcher does with such a program */
+static void expect_own_block_passed_over( const struct pe *pe, IMAGE_DATA_DIRECTORY original )
+{
+    struct table table = { .table.fetch = fetch, .pe = pe };
+
+    import_table_init( &table.table, pe->nt );
+    assert_int_equal( table.table.imports.VirtualAddress, original.VirtualAddress );
+    assert_int_equal( table.table.imports.Size, original.Size );
 }
 
 static void imports( void **state )
@@ -116,6 +137,7 @@ static void imports( void **state )
     assert_int_equal( block.magic, INJECT_MAGIC );
     assert_int_equal( block.imports.VirtualAddress,
                       make_nt( &file )->OptionalHeader.DataDirectory[1].VirtualAddress );
+    expect_own_block_passed_over( &pe, block.imports );
     expect_restored( &out, &file );
     free( file.data );
     free( out.data );
@@ -138,6 +160,8 @@ static void kinds( void **state )
         out = install( &file, &report );
         assert_null( pe_parse( &pe, &out ) );
         assert_int_equal( pe.section_count, 3 );
+        /* import slots lie in it */
+        assert_int_equal( pe.sections[2].Characteristics, 0xc0000040 );
         assert_int_equal( report.kind, PE_PROGRAM );
         assert_int_equal( report.flags, PE_COPIED );
         assert_int_equal( report.bound, !!(flags & MAKE_BOUND) );
