@@ -30,7 +30,7 @@ int find_shim( WCHAR *dir );
 /* files.c: whole files. Each says what is wrong and returns EXIT_FAILED, or 0. */
 int read_file( const WCHAR *path, struct pe_bytes *bytes );
 int write_file( const WCHAR *path, const struct pe_bytes *bytes );     /* all or nothing */
-void delete_old( const WCHAR *path );       /* what write_file has moved away, as far as it can go */
+void delete_old( const WCHAR *path );       /* what write_file has moved away, if it can go */
 void free_bytes( struct pe_bytes *bytes );
 void file_digest( const BYTE *data, size_t size, BYTE digest[PE_DIGEST_SIZE] );     /* SHA-256 */
 BOOL same_file( const WCHAR *a, const WCHAR *b );
