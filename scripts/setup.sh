@@ -95,6 +95,12 @@ need_native_compiler()
     need gcc:gcc,libc6-dev /usr/include/cmocka.h:libcmocka-dev spin:spin
 }
 
+# to build the DLLs as modules of Wine
+need_wine_tools()
+{
+    need winegcc:wine64-tools /usr/include/wine/wine/windows/winternl.h:libwine-dev
+}
+
 # configure [CMAKE-ARGUMENTS...]
 configure()
 {

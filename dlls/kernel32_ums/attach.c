@@ -1,14 +1,16 @@
 /*
  * Stands for nothing in Windows: puts the shim into the place of the host's names, in a process
- * that umsrun.exe or a process of its started. No code is changed. The export tables of kernel32,
- * kernelbase and ntdll give way to copies with our functions in them, so that GetProcAddress, API
- * sets and every DLL loaded later find those; and the import slots of the modules that are there
- * already are set. All of it is one transaction of 64-bit words (patch.h).
+ * that umsrun.exe or a process of its started, or whose kernel32 led a name of UMS here. No code is
+ * changed. The export tables of kernel32, kernelbase and ntdll give way to copies with our
+ * functions in them, so that GetProcAddress, API sets and every DLL loaded later find those; and
+ * the import slots of the modules that are there already are set. All of it is one transaction of
+ * 64-bit words (patch.h).
  *
  * It does not put itself into children's memory; that is inject.c.
  *
- * Runs in DllMain, before any code of the program: no heap, no lock but the loader's, which is
- * held.
+ * Runs in DllMain, before any code of the program, or in a prefix at its first look-up of a name:
+ * no heap, no lock but the loader's, which is held. Each word is written with one store, so threads
+ * that run meanwhile find the old function or the new one.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -20,6 +22,7 @@
 
 #include "private/exports.h"
 #include "private/inject.h"
+#include "private/install_record.h"
 #include "private/trace.h"
 #include "private/ums_private.h"
 #include "attach.h"
@@ -48,7 +51,7 @@ struct attachment
     BYTE                *exe;
     BYTE                *self;
     BYTE                *ntdll_ums;
-    struct inject_block *block;
+    struct inject_block *block;                 /* NULL: the prefix's kernel32 led here */
     struct patch         patch;
     void                *tables[3];
 };
@@ -63,7 +66,7 @@ PEB *WINAPI RtlGetCurrentPeb( void );       /* [seen], not in mingw-w64's header
 
 static BYTE *image_base( void )
 {
-    return RtlGetCurrentPeb()->Reserved3[1];
+    return (BYTE *)GetModuleHandleW( NULL );
 }
 
 static const IMAGE_NT_HEADERS64 *nt_headers( const BYTE *base )
@@ -89,6 +92,38 @@ void *ums_original( const char *name )
         return doors[i].target;
     }
     return NULL;
+}
+
+/***********************************************************************
+ * prefixes
+ */
+
+/* Does this kernel32 lead its names of UMS to us? (umsrun --install-prefix) Then the first of them
+ * that anybody asks for loads us, at the start of the process or later. */
+static BOOL is_prefix_kernel32( const BYTE *kernel32 )
+{
+    const char *forwarder = export_forwarder( kernel32, "ExecuteUmsThread" );
+    static const char ours[] = "KERNEL32_UMS.";
+    size_t i;
+
+    for (i = 0; forwarder && i < sizeof(ours) - 1; i++)
+        if (forwarder[i] != ours[i]) forwarder = NULL;
+    return forwarder != NULL;
+}
+
+/* It is a copy of that of the Wine it was made for. Another Wine's often works too, but not by
+ * anybody's promise. */
+static void check_prefix( const BYTE *kernel32 )
+{
+    const IMAGE_NT_HEADERS64 *nt = nt_headers( kernel32 );
+    const IMAGE_SECTION_HEADER *last = IMAGE_FIRST_SECTION( nt ) + nt->FileHeader.NumberOfSections;
+    const struct pe_record *record = (const void *)(kernel32 + last[-1].VirtualAddress);
+    const char *(__cdecl *version)( void ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "wine_get_version" );
+
+    if (!version || record->magic != PE_RECORD_MAGIC || !strcmp( record->host, version() )) return;
+    ums_warn( "kernel32.dll of this prefix was made for Wine %s, and this is %s: "
+             "run umsrun --install-prefix again", record->host, version() );
 }
 
 /***********************************************************************
@@ -282,6 +317,14 @@ static BOOL is_left_alone( const struct attachment *attachment, const BYTE *imag
            || image == attachment->ntdll.base;
 }
 
+static DWORD program_imports( const struct attachment *attachment )
+{
+    const IMAGE_DATA_DIRECTORY *entries = export_directory_entry( attachment->exe );
+
+    return attachment->block ? attachment->block->imports.VirtualAddress
+                             : entries[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
+}
+
 /* every module that is loaded by now; the program itself by the table that it was linked with */
 static const char *add_import_slots( struct attachment *attachment )
 {
@@ -289,7 +332,7 @@ static const char *add_import_slots( struct attachment *attachment )
     const IMAGE_DATA_DIRECTORY *imports;
     BYTE *image;
 
-    if (!add_image( attachment, attachment->exe, attachment->block->imports.VirtualAddress, FALSE ))
+    if (!add_image( attachment, attachment->exe, program_imports( attachment ), FALSE ))
         return "there is no memory left";
     for (entry = list->Flink; entry != list; entry = entry->Flink)
     {
@@ -308,6 +351,7 @@ static BOOL add_headers( struct attachment *attachment )
     IMAGE_DATA_DIRECTORY *entries = export_directory_entry( attachment->exe );
     ULONG64 imports, bound;
 
+    if (!attachment->block) return TRUE;
     memcpy( &imports, &attachment->block->imports, sizeof(imports) );
     memcpy( &bound, &attachment->block->bound, sizeof(bound) );
     return patch_add( &attachment->patch, &entries[IMAGE_DIRECTORY_ENTRY_IMPORT], imports )
@@ -335,7 +379,7 @@ static BOOL system_ums_works( HMODULE kernel32 )
 static void step_aside( struct attachment *attachment )
 {
     patch_free( &attachment->patch );
-    if (add_image( attachment, attachment->exe, attachment->block->imports.VirtualAddress, TRUE )
+    if (add_image( attachment, attachment->exe, program_imports( attachment ), TRUE )
         && add_headers( attachment ))
         patch_apply( &attachment->patch );
 }
@@ -363,21 +407,22 @@ static void remember_dir( HMODULE self )
 static void refuse( struct attachment *attachment, const char *error )
 {
     ums_log( "cannot serve this program: %s", error );
-    if (attachment->block->flags & INJECT_REQUIRED)
+    if (attachment->block && (attachment->block->flags & INJECT_REQUIRED))
         TerminateProcess( GetCurrentProcess(), EXIT_REFUSED );
     free_tables( attachment );
     step_aside( attachment );
 }
 
-/* Whoever looks sees it, and children get it too. The loader must not take us away any more. */
-static void settle( HMODULE self )
+/* Whoever looks sees it, and children get it too, where the prefix does not see to that. The loader
+ * must not take us away any more. */
+static void settle( HMODULE self, BOOL with_children )
 {
     HMODULE pinned;
 
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN, "ntdll_ums.dll", &pinned );
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN, "kernel32_ums.dll", &pinned );
     SetEnvironmentVariableA( "UMS_ACTIVE", ums_ntdll->describe() );
-    if (!is_set( SETTING_CHILDREN )) return;
+    if (!with_children || !is_set( SETTING_CHILDREN )) return;
     remember_dir( self );
     ums_ntdll->set_child_hook( ums_child_created );
 }
@@ -385,9 +430,11 @@ static void settle( HMODULE self )
 static void attach( struct attachment *attachment )
 {
     const char *error = find_modules( attachment );
+    BOOL prefix = !error && is_prefix_kernel32( attachment->kernel32.base );
 
-    if (!error && system_ums_works( (HMODULE)attachment->kernel32.base )
-        && !is_set( SETTING_FORCE ))
+    if (prefix) check_prefix( attachment->kernel32.base );
+    else if (!error && system_ums_works( (HMODULE)attachment->kernel32.base ) &&
+             !is_set( SETTING_FORCE ))
     {
         ums_info( "the host's own UMS works and serves" );
         step_aside( attachment );
@@ -396,12 +443,13 @@ static void attach( struct attachment *attachment )
     if (!error) error = ums_ntdll->activate();
     if (!error) error = redirect( attachment );
     if (error) refuse( attachment, error );
-    else settle( (HMODULE)attachment->self );
+    else settle( (HMODULE)attachment->self, !prefix );
 }
 
 BOOL ums_attach_requested( void )
 {
-    return inject_find_block( image_base() ) != NULL;
+    return inject_find_block( image_base() )
+           || is_prefix_kernel32( (const BYTE *)GetModuleHandleW( L"kernel32.dll" ) );
 }
 
 BOOL ums_attach( HMODULE self )
@@ -416,7 +464,7 @@ BOOL ums_attach( HMODULE self )
     attachment->self = (BYTE *)self;
     attachment->exe = image_base();
     attachment->block = inject_find_block( attachment->exe );
-    if (attachment->block) attach( attachment );
+    attach( attachment );
 
     patch_free( &attachment->patch );
     VirtualFree( attachment, 0, MEM_RELEASE );

@@ -9,7 +9,8 @@
 
 #include <windows.h>
 
-/* Whether this process was started by umsrun or by a process of its. */
+/* Whether this process was started by umsrun or by a process of its, has the shim in its file, or
+ * runs in a prefix that has it. */
 BOOL ums_attach_requested( void );
 
 /* Redirects the host's names to the shim for the whole process, all or nothing, and children get

@@ -92,19 +92,36 @@ static BOOL find_name( const BYTE *base, const DWORD *names, DWORD count, const 
     return FALSE;
 }
 
-void *export_table_find( const void *base, IMAGE_DATA_DIRECTORY range, const char *name )
+/* RVA of NAME, or 0 */
+static DWORD find_function( const void *base, IMAGE_DATA_DIRECTORY range, const char *name )
 {
     const BYTE *image = base;
     const IMAGE_EXPORT_DIRECTORY *directory = (const void *)(image + range.VirtualAddress);
     const DWORD *names = (const DWORD *)(image + directory->AddressOfNames);
-    DWORD place, rva;
+    DWORD place;
     WORD ordinal;
 
-    if (!find_name( image, names, directory->NumberOfNames, name, &place )) return NULL;
+    if (!find_name( image, names, directory->NumberOfNames, name, &place )) return 0;
     ordinal = ((const WORD *)(image + directory->AddressOfNameOrdinals))[place];
-    if (ordinal >= directory->NumberOfFunctions) return NULL;
-    rva = ((const DWORD *)(image + directory->AddressOfFunctions))[ordinal];
-    return !rva || is_forwarder( &range, rva ) ? NULL : (void *)(image + rva);
+    if (ordinal >= directory->NumberOfFunctions) return 0;
+    return ((const DWORD *)(image + directory->AddressOfFunctions))[ordinal];
+}
+
+void *export_table_find( const void *base, IMAGE_DATA_DIRECTORY range, const char *name )
+{
+    DWORD rva = find_function( base, range, name );
+
+    return !rva || is_forwarder( &range, rva ) ? NULL : (BYTE *)base + rva;
+}
+
+const char *export_forwarder( const void *base, const char *name )
+{
+    IMAGE_DATA_DIRECTORY range;
+    DWORD rva;
+
+    if (!export_directory( base, &range )) return NULL;
+    rva = find_function( base, range, name );
+    return rva && is_forwarder( &range, rva ) ? (const char *)base + rva : NULL;
 }
 
 void *export_find( const void *base, const char *name )

@@ -28,6 +28,9 @@ void *export_find( const void *base, const char *name );
 /* The same in a table that is not in place yet. */
 void *export_table_find( const void *base, IMAGE_DATA_DIRECTORY range, const char *name );
 
+/* What the module's own table forwards NAME to; NULL if absent or a function. */
+const char *export_forwarder( const void *base, const char *name );
+
 /* Lists the functions that the module exports by name; returns their number, 0 if there are more
  * than MAX. */
 size_t export_list( const void *base, struct export_name *names, size_t max );

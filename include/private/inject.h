@@ -8,40 +8,7 @@
 #define UMS_PRIVATE_INJECT_H
 
 #include <windows.h>
-
-#define INJECT_MAGIC    0x49534d55  /* "UMSI" */
-#define INJECT_VERSION  1
-
-#define INJECT_REQUIRED 0x1         /* the process is of no use without the shim: ends, status 2 */
-
-/* the loader of Wine 8.0 takes "path + .dll + 0" of 256 characters at most */
-#define INJECT_MAX_PATH 250
-
-/* one DLL that the process shall load, and the one function it imports for that */
-struct inject_dll
-{
-    ULONG64 names[2];               /* OriginalFirstThunk */
-    ULONG64 slots[2];               /* FirstThunk */
-    struct
-    {
-        WORD hint;
-        char name[30];
-    } import;
-    char    path[INJECT_MAX_PATH + 6];
-};
-
-/* What umsrun or a parent writes above the program's image: this, the new import descriptors, their
- * thunk lists. The import directory of the image then points right behind this struct. */
-struct inject_block
-{
-    DWORD                magic;
-    DWORD                version;
-    DWORD                flags;
-    DWORD                size;      /* of everything */
-    IMAGE_DATA_DIRECTORY imports;   /* what the image had, put back by attach.c */
-    IMAGE_DATA_DIRECTORY bound;
-    struct inject_dll    dlls[2];
-};
+#include "private/inject_block.h"
 
 /* What to do with an image's headers. Returns NULL if the shim can serve it, else what it is
  * instead. */

@@ -16,34 +16,50 @@
 #include <wchar.h>
 
 #include "private/inject.h"
+#include "umsrun.h"
 
-#define LONG_PATH   4096
-#define EXIT_FAILED 2
+#define MAX_LINE (2 * LONG_PATH + 256)
 
-/* one line on standard error */
-static int fail( const WCHAR *format, ... )
+static void write_line( DWORD where, WCHAR *text )
 {
-    HANDLE err = GetStdHandle( STD_ERROR_HANDLE );
-    WCHAR text[LONG_PATH + 256] = L"umsrun: ";
-    char bytes[3 * ARRAYSIZE(text)];
+    static char bytes[3 * MAX_LINE];
+    HANDLE out = GetStdHandle( where );
     DWORD mode, len, done;
+
+    wcscat( text, L"\n" );
+    if (GetConsoleMode( out, &mode )) WriteConsoleW( out, text, wcslen( text ), &done, NULL );
+    else
+    {
+        len = WideCharToMultiByte( CP_UTF8, 0, text, wcslen( text ), bytes, sizeof(bytes), NULL,
+                                   NULL );
+        WriteFile( out, bytes, len, &done, NULL );
+    }
+}
+
+int fail( const WCHAR *format, ... )
+{
+    WCHAR text[MAX_LINE] = L"umsrun: ";
     va_list args;
 
     va_start( args, format );
     vswprintf( text + 8, ARRAYSIZE(text) - 10, format, args );
     va_end( args );
-    wcscat( text, L"\n" );
-    if (GetConsoleMode( err, &mode )) WriteConsoleW( err, text, wcslen( text ), &done, NULL );
-    else
-    {
-        len = WideCharToMultiByte( CP_UTF8, 0, text, wcslen( text ), bytes, sizeof(bytes), NULL,
-                                   NULL );
-        WriteFile( err, bytes, len, &done, NULL );
-    }
+    write_line( STD_ERROR_HANDLE, text );
     return EXIT_FAILED;
 }
 
-static int fail_with_error( const WCHAR *what, DWORD error )
+void say( const WCHAR *format, ... )
+{
+    WCHAR text[MAX_LINE];
+    va_list args;
+
+    va_start( args, format );
+    vswprintf( text, ARRAYSIZE(text) - 2, format, args );
+    va_end( args );
+    write_line( STD_OUTPUT_HANDLE, text );
+}
+
+int fail_with_error( const WCHAR *what, DWORD error )
 {
     WCHAR text[256];
     DWORD len = FormatMessageW( FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL,
@@ -66,7 +82,7 @@ static WCHAR *skip_first_word( WCHAR *line )
     return line;
 }
 
-/* /home/me/program.exe, as it is typed on a Unix host */
+/* /home/me/program.exe, as it is typed on a Unix host; there need not be such a file */
 static BOOL from_unix_path( const WCHAR *name, WCHAR *path )
 {
     WCHAR *(CDECL *get_dos_name)( const char * );
@@ -83,7 +99,16 @@ static BOOL from_unix_path( const WCHAR *name, WCHAR *path )
     wcsncpy( path, dos, LONG_PATH - 1 );
     path[LONG_PATH - 1] = 0;
     HeapFree( GetProcessHeap(), 0, dos );
-    return GetFileAttributesW( path ) != INVALID_FILE_ATTRIBUTES;
+    return TRUE;
+}
+
+BOOL full_path( const WCHAR *name, WCHAR *path )
+{
+    DWORD len;
+
+    if (from_unix_path( name, path )) return TRUE;
+    len = GetFullPathNameW( name, LONG_PATH, path, NULL );
+    return len && len < LONG_PATH;
 }
 
 /* The file that the program's name means: a path, or looked for where Windows would. */
@@ -91,7 +116,7 @@ static BOOL find_program( const WCHAR *name, WCHAR *path )
 {
     DWORD len;
 
-    if (from_unix_path( name, path )) return TRUE;
+    if (from_unix_path( name, path ) && file_exists( path )) return TRUE;
     len = SearchPathW( NULL, name, L".exe", LONG_PATH, path, NULL );
     return len && len < LONG_PATH;
 }
@@ -116,7 +141,7 @@ static int check_program( const WCHAR *name, const WCHAR *path )
     return 0;
 }
 
-static int find_shim( WCHAR *dir )
+int find_shim( WCHAR *dir )
 {
     static const WCHAR *const files[] = { L"kernel32_ums.dll", L"ntdll_ums.dll" };
     WCHAR path[LONG_PATH + 20];
@@ -218,13 +243,17 @@ int wmain( int argc, WCHAR **argv );
 int wmain( int argc, WCHAR **argv )
 {
     static WCHAR path[LONG_PATH], dir[LONG_PATH];
+    int ret;
 
     if (argc < 2)
     {
-        fail( L"usage: umsrun PROGRAM [ARGUMENTS...], or umsrun --info" );
+        fail( L"usage: umsrun PROGRAM [ARGUMENTS...], umsrun --info, umsrun --install PROGRAM.exe ..., "
+              L"umsrun --install-prefix" );
         return EXIT_FAILED;
     }
     if (!wcscmp( argv[1], L"--info" )) return show_info();
+    if ((ret = install_command( argc, argv )) >= 0) return ret;
+    if ((ret = prefix_command( argc, argv )) >= 0) return ret;
     if (!find_program( argv[1], path )) return fail( L"%ls: there is no such file", argv[1] );
     if (check_program( argv[1], path ) || find_shim( dir )) return EXIT_FAILED;
     return run( argv[1], path, skip_first_word( GetCommandLineW() ), dir );

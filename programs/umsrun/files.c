@@ -1,0 +1,206 @@
+/*
+ * umsrun.exe: whole files, read, written and compared; the shim's DLLs.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <bcrypt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "umsrun.h"
+
+#define MAX_FILE 0x7fffffff
+#define MAX_OLD  100
+
+static const WCHAR *const shim_files[] = { L"ntdll_ums.dll", L"kernel32_ums.dll" };
+
+BOOL file_exists( const WCHAR *path )
+{
+    return GetFileAttributesW( path ) != INVALID_FILE_ATTRIBUTES;
+}
+
+void free_bytes( struct pe_bytes *bytes )
+{
+    free( bytes->data );
+    bytes->data = NULL;
+    bytes->size = 0;
+}
+
+static HANDLE open_file( const WCHAR *path )
+{
+    return CreateFileW( path, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
+                        OPEN_EXISTING, 0, NULL );
+}
+
+static DWORD read_all( HANDLE file, struct pe_bytes *bytes )
+{
+    LARGE_INTEGER size;
+    DWORD done;
+
+    if (!GetFileSizeEx( file, &size )) return GetLastError();
+    if (size.QuadPart > MAX_FILE) return ERROR_FILE_TOO_LARGE;
+    bytes->size = size.QuadPart;
+    if (!(bytes->data = malloc( bytes->size + 1 ))) return ERROR_NOT_ENOUGH_MEMORY;
+    if (!ReadFile( file, bytes->data, bytes->size, &done, NULL )) return GetLastError();
+    return done == bytes->size ? 0 : ERROR_READ_FAULT;
+}
+
+int read_file( const WCHAR *path, struct pe_bytes *bytes )
+{
+    HANDLE file = open_file( path );
+    DWORD error;
+
+    bytes->data = NULL;
+    if (file == INVALID_HANDLE_VALUE) return fail_with_error( path, GetLastError() );
+    error = read_all( file, bytes );
+    CloseHandle( file );
+    if (!error) return 0;
+    free_bytes( bytes );
+    return fail_with_error( path, error );
+}
+
+static void old_name( const WCHAR *path, int i, WCHAR *old )
+{
+    swprintf( old, LONG_PATH + 20, L"%ls.ums-old%d", path, i );
+}
+
+void delete_old( const WCHAR *path )
+{
+    WCHAR old[LONG_PATH + 20];
+    int i;
+
+    for (i = 0; i < MAX_OLD; i++)
+    {
+        old_name( path, i, old );
+        if (file_exists( old )) DeleteFileW( old );
+    }
+}
+
+/* A file that some process has mapped cannot be replaced or deleted, but it can be moved out of the
+ * way; it goes when nobody needs it any more. Earlier ones may still be there. */
+static BOOL move_away( const WCHAR *path, WCHAR *old )
+{
+    int i;
+
+    delete_old( path );
+    for (i = 0; i < MAX_OLD; i++)
+    {
+        old_name( path, i, old );
+        if (MoveFileExW( path, old, 0 )) return TRUE;
+    }
+    return FALSE;
+}
+
+static DWORD replace( const WCHAR *with, const WCHAR *path )
+{
+    WCHAR old[LONG_PATH + 20];
+    DWORD error;
+
+    if (MoveFileExW( with, path, MOVEFILE_REPLACE_EXISTING )) return 0;
+    error = GetLastError();
+    if (error != ERROR_ACCESS_DENIED || !move_away( path, old )) return error;
+    if (!MoveFileExW( with, path, 0 ))
+    {
+        error = GetLastError();
+        MoveFileExW( old, path, 0 );
+        return error;
+    }
+    if (!DeleteFileW( old )) MoveFileExW( old, NULL, MOVEFILE_DELAY_UNTIL_REBOOT );
+    return 0;
+}
+
+/* Under another name first: if the machine stops, the old file is there or the new one is. That
+ * name ends with .exe too, because Wine makes such files executable. */
+int write_file( const WCHAR *path, const struct pe_bytes *bytes )
+{
+    WCHAR temporary[LONG_PATH + 20];
+    DWORD done = 0, error = 0;
+    HANDLE file;
+
+    wcscat( wcscpy( temporary, path ), L".ums-new.exe" );
+    file = CreateFileW( temporary, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS, 0, NULL );
+    if (file == INVALID_HANDLE_VALUE) return fail_with_error( temporary, GetLastError() );
+    if (!WriteFile( file, bytes->data, bytes->size, &done, NULL ) || done != bytes->size
+        || !FlushFileBuffers( file ))
+        error = GetLastError() ? GetLastError() : ERROR_WRITE_FAULT;
+    CloseHandle( file );
+    if (!error && !(error = replace( temporary, path ))) return 0;
+    DeleteFileW( temporary );
+    return fail_with_error( path, error );
+}
+
+/* The system's own, looked up when it is wanted: programs start without it. */
+void file_digest( const BYTE *data, size_t size, BYTE digest[PE_DIGEST_SIZE] )
+{
+    HMODULE bcrypt = LoadLibraryExW( L"bcrypt.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32 );
+    NTSTATUS (WINAPI *open)( BCRYPT_ALG_HANDLE *, LPCWSTR, LPCWSTR, ULONG ) =
+        (void *)GetProcAddress( bcrypt, "BCryptOpenAlgorithmProvider" );
+    NTSTATUS (WINAPI *create)( BCRYPT_ALG_HANDLE, BCRYPT_HASH_HANDLE *, UCHAR *, ULONG, UCHAR *,
+                               ULONG, ULONG ) =
+        (void *)GetProcAddress( bcrypt, "BCryptCreateHash" );
+    NTSTATUS (WINAPI *add)( BCRYPT_HASH_HANDLE, UCHAR *, ULONG, ULONG ) =
+        (void *)GetProcAddress( bcrypt, "BCryptHashData" );
+    NTSTATUS (WINAPI *finish)( BCRYPT_HASH_HANDLE, UCHAR *, ULONG, ULONG ) =
+        (void *)GetProcAddress( bcrypt, "BCryptFinishHash" );
+    BCRYPT_ALG_HANDLE algorithm;
+    BCRYPT_HASH_HANDLE hash;
+
+    if (open && create && add && finish && !open( &algorithm, L"SHA256", NULL, 0 )
+        && !create( algorithm, &hash, NULL, 0, NULL, 0, 0 ) && !add( hash, (UCHAR *)data, size, 0 )
+        && !finish( hash, digest, PE_DIGEST_SIZE, 0 ))
+        return;
+    ExitProcess( fail( L"this system's bcrypt.dll cannot compute SHA-256" ) );
+}
+
+BOOL same_file( const WCHAR *a, const WCHAR *b )
+{
+    struct pe_bytes first = { 0 }, second = { 0 };
+    BOOL ret = file_exists( a ) && file_exists( b ) && !read_file( a, &first )
+               && !read_file( b, &second ) && first.size == second.size
+               && !memcmp( first.data, second.data, first.size );
+
+    free_bytes( &first );
+    free_bytes( &second );
+    return ret;
+}
+
+int copy_dlls( const WCHAR *from, const WCHAR *to, BOOL *copied )
+{
+    WCHAR source[LONG_PATH + 20], target[LONG_PATH + 20];
+    struct pe_bytes bytes;
+    BOOL replaced;
+    size_t i;
+    int ret;
+
+    *copied = FALSE;
+    for (i = 0; i < ARRAYSIZE(shim_files); i++)
+    {
+        wcscat( wcscpy( source, from ), shim_files[i] );
+        wcscat( wcscpy( target, to ), shim_files[i] );
+        if (same_file( source, target )) continue;
+        replaced = file_exists( target );
+        if (read_file( source, &bytes )) return EXIT_FAILED;
+        ret = write_file( target, &bytes );
+        free_bytes( &bytes );
+        if (ret) return ret;
+        *copied = TRUE;
+        if (replaced) say( L"%ls was another version: replaced", target );
+    }
+    return 0;
+}
+
+void delete_dlls( const WCHAR *dir )
+{
+    WCHAR path[LONG_PATH + 20];
+    size_t i;
+
+    for (i = 0; i < ARRAYSIZE(shim_files); i++)
+    {
+        wcscat( wcscpy( path, dir ), shim_files[i] );
+        if (file_exists( path ) && !DeleteFileW( path )) fail_with_error( path, GetLastError() );
+    }
+}

@@ -1,0 +1,240 @@
+/*
+ * umsrun.exe --install-prefix, --uninstall-prefix, --prefix-status: the shim for every program of a
+ * Wine prefix, the one it runs in.
+ *
+ * Wine's programs get their kernel32 from Wine's own folder, unless the prefix says "native". So
+ * system32 gets a copy of that very kernel32.dll, without the mark that makes it Wine's and with
+ * its names of UMS forwarded to kernel32_ums.dll (pe_forward.c), and the prefix says so for
+ * kernel32. Who asks for no name of UMS gets Wine's code and nothing else.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "umsrun.h"
+
+#define NOT_INSTALLED 1
+
+static const WCHAR overrides[] = L"Software\\Wine\\DllOverrides";
+static const WCHAR native[] = L"native,builtin";
+
+/* what is there */
+struct prefix
+{
+    WCHAR            system32[LONG_PATH];       /* with a final backslash */
+    WCHAR            path[LONG_PATH];           /* of its kernel32.dll */
+    const char      *version;                   /* of Wine */
+    struct pe_bytes  wine;                      /* Wine's own kernel32.dll */
+    BYTE             digest[PE_DIGEST_SIZE];    /* of that */
+    struct pe_bytes  file;                      /* the prefix's */
+    struct pe_report report;                    /* of that */
+    WCHAR            override[64];              /* for kernel32, or empty */
+};
+
+/***********************************************************************
+ * looking
+ */
+
+/* "\??\Z:\usr\lib\wine" or "\??\unix\usr\lib\wine" -> "\\?\..." */
+static BOOL find_in_folder( const WCHAR *variable, WCHAR *path )
+{
+    WCHAR value[LONG_PATH];
+    DWORD len = GetEnvironmentVariableW( variable, value, ARRAYSIZE(value) );
+
+    if (!len || len > ARRAYSIZE(value) - 40) return FALSE;
+    if (wcsncmp( value, L"\\??\\", 4 )) wcscpy( path, value );
+    else wcscat( wcscpy( path, L"\\\\?\\" ), value + 4 );
+    wcscat( path, L"\\x86_64-windows\\kernel32.dll" );
+    return file_exists( path );
+}
+
+static int read_wine( struct prefix *prefix )
+{
+    WCHAR variable[20], path[LONG_PATH + 40];
+    int i;
+
+    for (i = 0; i < 10; i++)
+    {
+        swprintf( variable, ARRAYSIZE(variable), L"WINEDLLDIR%d", i );
+        if (!find_in_folder( variable, path )) continue;
+        if (read_file( path, &prefix->wine )) return EXIT_FAILED;
+        file_digest( prefix->wine.data, prefix->wine.size, prefix->digest );
+        return 0;
+    }
+    return fail( L"this Wine's own kernel32.dll is not to be found: no folder that WINEDLLDIR0 ... "
+                 L"names has x86_64-windows\\kernel32.dll" );
+}
+
+static void read_override( struct prefix *prefix )
+{
+    DWORD size = sizeof(prefix->override);
+
+    if (RegGetValueW( HKEY_CURRENT_USER, overrides, L"kernel32", RRF_RT_REG_SZ, NULL,
+                      prefix->override, &size ))
+        prefix->override[0] = 0;
+}
+
+static int look( struct prefix *prefix )
+{
+    const char *(CDECL *version)( void ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "wine_get_version" );
+    DWORD len = GetSystemDirectoryW( prefix->system32, LONG_PATH - 20 );
+
+    if (!version)
+        return fail( L"a prefix is Wine's; on Windows use umsrun PROGRAM or umsrun --install" );
+    prefix->version = version();
+    wcscpy( prefix->system32 + len, L"\\" );
+    wcscat( wcscpy( prefix->path, prefix->system32 ), L"kernel32.dll" );
+    read_override( prefix );
+    delete_old( prefix->path );
+    if (read_wine( prefix ) || read_file( prefix->path, &prefix->file )) return EXIT_FAILED;
+    pe_look( &prefix->file, file_digest, &prefix->report );
+    return 0;
+}
+
+static BOOL is_of_this_wine( const struct prefix *prefix )
+{
+    return !memcmp( prefix->report.original, prefix->digest, sizeof(prefix->digest) );
+}
+
+static BOOL is_wines_own( const struct prefix *prefix )
+{
+    return prefix->file.size > 0x50 && !memcmp( prefix->file.data + 0x40, "Wine builtin DLL", 16 );
+}
+
+/***********************************************************************
+ * --install-prefix
+ */
+static int set_override( void )
+{
+    LSTATUS error = RegSetKeyValueW( HKEY_CURRENT_USER, overrides, L"kernel32", REG_SZ, native,
+                                     sizeof(native) );
+
+    return error ? fail_with_error( L"the prefix's setting DllOverrides\\kernel32", error ) : 0;
+}
+
+static int check_prefix( const struct prefix *prefix )
+{
+    if (prefix->report.kind != PE_KERNEL32 && !is_wines_own( prefix ))
+        return fail( L"%ls is not Wine's own; something else has put it there", prefix->path );
+    if (prefix->override[0] && wcscmp( prefix->override, native ))
+        return fail( L"this prefix has the setting kernel32=%ls already; take it out with winecfg",
+                     prefix->override );
+    return 0;
+}
+
+/* The DLLs first: from the moment on that kernel32.dll is in place, programs look for them. */
+static int install( struct prefix *prefix )
+{
+    struct pe_request request = { .dir = "", .digest = file_digest };
+    struct pe_bytes made = { 0 };
+    struct pe_report report;
+    WCHAR shim[LONG_PATH];
+    const char *error;
+    BOOL copied;
+    int ret;
+
+    if (check_prefix( prefix ) || find_shim( shim )) return EXIT_FAILED;
+    snprintf( request.host, sizeof(request.host), "%s", prefix->version );
+    if ((error = pe_forward( &prefix->wine, &request, &made, &report )))
+        return fail( L"Wine's kernel32.dll %hs", error );
+    if (!(ret = copy_dlls( shim, prefix->system32, &copied ))
+        && !(ret = write_file( prefix->path, &made )))
+        ret = set_override();
+    free_bytes( &made );
+    if (ret) return ret;
+    say( L"every 64-bit program of this prefix finds UMS now, from its next start on" );
+    say( L"  made for Wine %hs; when Wine was updated, run umsrun --install-prefix again",
+         prefix->version );
+    return 0;
+}
+
+/***********************************************************************
+ * --uninstall-prefix, --prefix-status
+ */
+
+/* The setting first: from then on programs get Wine's own kernel32, whatever is in system32. What
+ * belongs there is the file of the Wine that runs, which is what ours was made of unless Wine was
+ * updated. */
+static int uninstall( struct prefix *prefix )
+{
+    LSTATUS error;
+
+    if (prefix->report.kind != PE_KERNEL32)
+    {
+        say( L"this prefix does not have the shim" );
+        return NOT_INSTALLED;
+    }
+    if (!wcscmp( prefix->override, native ))
+    {
+        error = RegDeleteKeyValueW( HKEY_CURRENT_USER, overrides, L"kernel32" );
+        if (error) return fail_with_error( L"the prefix's setting DllOverrides\\kernel32", error );
+    }
+    if (write_file( prefix->path, &prefix->wine )) return EXIT_FAILED;
+    delete_dlls( prefix->system32 );
+    say( L"this prefix is as it was" );
+    if (!is_of_this_wine( prefix ))
+        say( L"  Wine was updated from %hs to %hs; kernel32.dll is the new one's",
+             prefix->report.host, prefix->version );
+    return 0;
+}
+
+static int wrong( const WCHAR *what )
+{
+    say( L"  %ls: run umsrun --install-prefix again", what );
+    return EXIT_FAILED;
+}
+
+static int status( const struct prefix *prefix )
+{
+    static const WCHAR *const files[] = { L"ntdll_ums.dll", L"kernel32_ums.dll" };
+    WCHAR shim[LONG_PATH], path[LONG_PATH + 20], ours[LONG_PATH + 20];
+    int ret = 0;
+    size_t i;
+
+    if (prefix->report.kind != PE_KERNEL32)
+    {
+        say( L"this prefix does not have the shim" );
+        return NOT_INSTALLED;
+    }
+    say( L"this prefix has the shim, made for Wine %hs", prefix->report.host );
+    if (!is_of_this_wine( prefix ))
+        ret = wrong( L"Wine was updated since, and programs run with the kernel32.dll of before" );
+    if (prefix->report.changed) ret = wrong( L"its kernel32.dll was changed since" );
+    if (wcscmp( prefix->override, native ))
+        ret = wrong( L"its setting kernel32=native,builtin is gone, so nothing of it is used" );
+    if (find_shim( shim )) return EXIT_FAILED;
+    for (i = 0; i < ARRAYSIZE(files); i++)
+    {
+        wcscat( wcscpy( path, prefix->system32 ), files[i] );
+        wcscat( wcscpy( ours, shim ), files[i] );
+        if (same_file( path, ours )) continue;
+        say( L"  %ls", path );
+        ret = wrong( file_exists( path ) ? L"is another version than the one of this umsrun"
+                                         : L"is missing" );
+    }
+    return ret;
+}
+
+int prefix_command( int argc, WCHAR **argv )
+{
+    static struct prefix prefix;
+    BOOL put = !wcscmp( argv[1], L"--install-prefix" );
+    BOOL take = !wcscmp( argv[1], L"--uninstall-prefix" );
+    int ret;
+
+    if (!put && !take && wcscmp( argv[1], L"--prefix-status" )) return -1;
+    if (argc > 2)
+        return fail( L"%ls works on the prefix that umsrun.exe runs in; name another with "
+                     L"WINEPREFIX", argv[1] );
+    if (!(ret = look( &prefix )))
+        ret = put ? install( &prefix ) : take ? uninstall( &prefix ) : status( &prefix );
+    free_bytes( &prefix.wine );
+    free_bytes( &prefix.file );
+    return ret;
+}

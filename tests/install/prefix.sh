@@ -1,0 +1,97 @@
+#!/bin/sh
+# prefix.sh UMSRUN HELLO NAMES STATUS: umsrun --install-prefix and its kin, in a prefix of this test's own: the tests' one
+# must stay without the shim. HELLO is started without a launcher, NAMES looks UMS up in every way, STATUS knows no UMS.
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+top=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
+build=$(readlink -f "${UMS_BUILD:-$top/build}")
+wine=${UMS_WINE:-host}
+umsrun=$1 hello=$2 names=$3 no_ums=$4
+failed=0
+dir=$(mktemp -d)
+export UMS_BUILD="$dir" UMS_LOG=1
+system32=$dir/prefix-$wine/drive_c/windows/system32
+
+wrong()
+{
+    echo "$*"
+    cat "$dir/out"
+    failed=1
+}
+
+run()
+{
+    "$top/scripts/winerun" "$@" > "$dir/out" 2>&1 < /dev/null
+}
+
+# expect STATUS WORDS COMMAND...
+expect()
+{
+    status=$1 words=$2
+    shift 2
+    run "$@"
+    got=$?
+    [ $got = "$status" ] || wrong "$*: status $got, expected $status"
+    grep -q "$words" "$dir/out" || wrong "$*: expected \"$words\""
+}
+
+end()
+{
+    "$top/scripts/winerun" --cleanup > /dev/null 2>&1
+    rm -rf "$dir"
+}
+trap end EXIT
+
+# The files of the tests' prefix by hard links: they are replaced here, never written to. Registry files are written to.
+[ "$wine" = host ] || ln -s "$build/wine-$wine" "$dir/wine-$wine"
+mkdir "$dir/prefix-$wine"
+cp -al "$build/prefix-$wine/drive_c" "$dir/prefix-$wine/" || exit 1
+cp -a "$build/prefix-$wine/dosdevices" "$dir/prefix-$wine/"
+cp -a "$build/prefix-$wine/".update-timestamp "$build/prefix-$wine/"*.reg "$dir/prefix-$wine/" 2> /dev/null
+cp "$system32/kernel32.dll" "$dir/before.dll"
+mkdir "$dir/alone"
+cp "$hello" "$dir/alone/hello.exe"
+cp "$names" "$dir/alone/names.exe"
+hello=$dir/alone/hello.exe names=$dir/alone/names.exe
+
+expect 1 'does not have the shim' "$umsrun" --prefix-status
+expect 1 'no User-Mode Scheduling here' "$hello"
+expect 0 'every 64-bit program' "$umsrun" --install-prefix
+expect 0 'has the shim' "$umsrun" --prefix-status
+expect 0 'both workers ended' "$hello"
+grep -q '^ums: active' "$dir/out" || wrong 'hello is served by somebody else'
+expect 0 ' 0 failed' "$names"
+expect 0 'both workers ended' "$umsrun" "$hello"                # under the launcher too
+[ "$(grep -c '^ums: active' "$dir/out")" = 1 ] || wrong 'hello with umsrun: expected one shim'
+expect 0 'every 64-bit program' "$umsrun" --install-prefix      # again
+
+# who knows no UMS gets Wine's code and no DLL of ours
+WINEDEBUG=+loaddll run "$no_ums" 0
+grep -qi 'kernel32.*native' "$dir/out" || wrong 'kernel32.dll is not the copy'
+grep -qi '_ums' "$dir/out" && wrong 'the shim was loaded for a program without UMS'
+
+# Wine was updated: its kernel32.dll is another one than the copy was made of
+cp "$system32/kernel32.dll" "$dir/made.dll"
+record=$(grep -abo UMSINS1 "$dir/made.dll" | head -n 1 | cut -d: -f1)
+printf '1.0\0' | dd of="$dir/made.dll" bs=1 seek=$((record + 56 + 32)) conv=notrunc 2> /dev/null
+printf 'x' | dd of="$dir/made.dll" bs=1 seek=$((record + 56)) conv=notrunc 2> /dev/null
+mv "$dir/made.dll" "$system32/kernel32.dll"
+expect 2 'Wine was updated' "$umsrun" --prefix-status
+expect 0 'was made for Wine 1.0' "$hello"
+expect 0 'every 64-bit program' "$umsrun" --install-prefix
+expect 0 'made for Wine' "$umsrun" --prefix-status
+
+rm "$system32/ntdll_ums.dll"
+expect 2 'is missing' "$umsrun" --prefix-status
+expect 0 'is as it was' "$umsrun" --uninstall-prefix
+cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
+[ ! -e "$system32/kernel32_ums.dll" ] || wrong 'a DLL was left behind'
+expect 1 'no User-Mode Scheduling here' "$hello"
+expect 1 'does not have the shim' "$umsrun" --uninstall-prefix
+
+# not Wine's: left alone
+cp "$umsrun" "$system32/kernel32.new"
+mv "$system32/kernel32.new" "$system32/kernel32.dll"
+expect 2 "is not Wine's own" "$umsrun" --install-prefix
+exit $failed
