@@ -19,6 +19,10 @@
 typedef LONG NTSTATUS;
 #endif
 
+#ifdef _MSC_VER
+#pragma warning( push )
+#pragma warning( disable: 4201 )
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,9 +36,9 @@ typedef struct DECLSPEC_ALIGN(16) _RTL_UMS_CONTEXT
     CONTEXT  Context;                           /* 0x010 */
     PVOID    Teb;                               /* 0x4e0 */
     PVOID    UserContext;                       /* 0x4e8 */
-    union
+    UMS_NAMELESS union
     {
-        struct
+        UMS_NAMELESS struct
         {
             ULONG ScheduledThread          : 1;
             ULONG Suspended                : 1;
@@ -70,9 +74,9 @@ typedef struct _THREAD_UMS_INFORMATION
     THREAD_UMS_INFORMATION_COMMAND Command;     /* 0x00 */
     PVOID CompletionList;                       /* 0x08 */
     PVOID UmsContext;                           /* 0x10 */
-    union
+    UMS_NAMELESS union
     {
-        struct
+        UMS_NAMELESS struct
         {
             ULONG IsUmsSchedulerThread : 1;
             ULONG IsUmsWorkerThread    : 1;
@@ -118,6 +122,9 @@ NTSTATUS NTAPI ZwUmsThreadYield( PVOID param );
 
 #ifdef __cplusplus
 }
+#endif
+#ifdef _MSC_VER
+#pragma warning( pop )
 #endif
 
 C_ASSERT( sizeof(RTL_UMS_CONTEXT) == 0x520 );
