@@ -63,7 +63,7 @@ typedef struct _UMS_SYSTEM_THREAD_INFORMATION
     ULONG UmsVersion;                               /* in: UMS_VERSION */
     UMS_NAMELESS union
     {
-        UMS_NAMELESS struct
+        struct
         {
             ULONG IsUmsSchedulerThread : 1;
             ULONG IsUmsWorkerThread    : 1;

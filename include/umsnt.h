@@ -38,7 +38,7 @@ typedef struct DECLSPEC_ALIGN(16) _RTL_UMS_CONTEXT
     PVOID    UserContext;                       /* 0x4e8 */
     UMS_NAMELESS union
     {
-        UMS_NAMELESS struct
+        struct
         {
             ULONG ScheduledThread          : 1;
             ULONG Suspended                : 1;
@@ -76,7 +76,7 @@ typedef struct _THREAD_UMS_INFORMATION
     PVOID UmsContext;                           /* 0x10 */
     UMS_NAMELESS union
     {
-        UMS_NAMELESS struct
+        struct
         {
             ULONG IsUmsSchedulerThread : 1;
             ULONG IsUmsWorkerThread    : 1;

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * One scheduler, three levels. A worker that blocks in the kernel, here in a wait and in a critical
- * section, leaves the processor to others and comes back to the head of its level's turn as soon as
- * the system has put it on the completion list.
+ * section, leaves the processor to others; when the system has put it on the completion list, it is
+ * ready again in its level's queue.
  *
  * What the workers do is the case that strict priorities cannot solve: a low one holds a lock that
  * a high one wants, and two of middle level compute until the high one has had it. Strictly by

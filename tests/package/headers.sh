@@ -1,0 +1,50 @@
+#!/bin/sh
+# headers.sh INCLUDE: the public headers, each alone and all together, are ISO C11 and C++17 to gcc, and C and C++ to
+# Microsoft's compiler, as far as clang in its place can tell; both before and behind the declarations of Microsoft's SDK.
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+include=$1
+here=$(dirname "$(readlink -f "$0")")
+failed=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# try WHAT COMMAND...
+try()
+{
+    what=$1
+    shift
+    "$@" > "$tmp/out" 2>&1 && return
+    echo "$what:"
+    head -n 20 "$tmp/out"
+    failed=1
+}
+
+for header in ums umsnt workerfactory; do echo "#include <$header.h>"; done > "$tmp/all.c"
+for header in ums umsnt workerfactory; do echo "#include <$header.h>" > "$tmp/$header.c"; done
+for source in "$tmp"/*.c; do
+    name=$(basename "$source" .c)
+    try "gcc, $name.h" x86_64-w64-mingw32-gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only "$source"
+done
+cp "$tmp/all.c" "$tmp/all.cpp"
+try 'g++' x86_64-w64-mingw32-g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only "$tmp/all.cpp"
+
+# Microsoft's rules, mingw's headers (msvc.h). /WX: no warning of level 4.
+for sdk in without with; do
+    for language in c:c11 cpp:c++17; do
+        source=$tmp/all.${language%:*}
+        set -- "/std:${language#*:}" "/FI$here/msvc.h" -imsvc /usr/share/mingw-w64/include "-I$include"
+        [ $sdk = without ] || set -- "$@" /DWITH_SDK
+        try "clang-cl, ${language#*:}, $sdk the SDK's declarations" \
+            clang --driver-mode=cl --target=x86_64-pc-windows-msvc /Zs /W4 /WX "$@" "$source"
+    done
+done
+
+# not for 32 bits, and it says so
+if x86_64-w64-mingw32-gcc -U_WIN64 -I"$include" -fsyntax-only "$tmp/ums.c" > "$tmp/out" 2>&1 ||
+    ! grep -q '64-bit' "$tmp/out"; then
+    echo 'ums.h does not refuse 32 bits'
+    failed=1
+fi
+exit $failed
