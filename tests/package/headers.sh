@@ -22,7 +22,7 @@ try()
 }
 
 for header in ums umsnt workerfactory; do echo "#include <$header.h>"; done > "$tmp/all.c"
-for header in ums umsnt workerfactory; do echo "#include <$header.h>" > "$tmp/$header.c"; done
+for header in umsnt workerfactory; do echo "#include <$header.h>" > "$tmp/$header.c"; done
 for source in "$tmp"/*.c; do
     name=$(basename "$source" .c)
     try "gcc, $name.h" x86_64-w64-mingw32-gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only "$source"
@@ -31,18 +31,17 @@ cp "$tmp/all.c" "$tmp/all.cpp"
 try 'g++' x86_64-w64-mingw32-g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only "$tmp/all.cpp"
 
 # Microsoft's rules, mingw's headers (msvc.h). /WX: no warning of level 4.
-for sdk in without with; do
-    for language in c:c11 cpp:c++17; do
-        source=$tmp/all.${language%:*}
-        set -- "/std:${language#*:}" "/FI$here/msvc.h" -imsvc /usr/share/mingw-w64/include "-I$include"
-        [ $sdk = without ] || set -- "$@" /DWITH_SDK
-        try "clang-cl, ${language#*:}, $sdk the SDK's declarations" \
-            clang --driver-mode=cl --target=x86_64-pc-windows-msvc /Zs /W4 /WX "$@" "$source"
-    done
+for case in c:c11: cpp:c++17:/DWITH_SDK; do
+    IFS=: read -r suffix standard with_sdk << END
+$case
+END
+    # shellcheck disable=SC2086
+    try "clang-cl, $standard $with_sdk" clang --driver-mode=cl --target=x86_64-pc-windows-msvc /Zs /W4 /WX \
+        "/std:$standard" "/FI$here/msvc.h" $with_sdk -imsvc /usr/share/mingw-w64/include "-I$include" "$tmp/all.$suffix"
 done
 
 # not for 32 bits, and it says so
-if x86_64-w64-mingw32-gcc -U_WIN64 -I"$include" -fsyntax-only "$tmp/ums.c" > "$tmp/out" 2>&1 ||
+if x86_64-w64-mingw32-gcc -U_WIN64 -I"$include" -fsyntax-only "$tmp/umsnt.c" > "$tmp/out" 2>&1 ||
     ! grep -q '64-bit' "$tmp/out"; then
     echo 'ums.h does not refuse 32 bits'
     failed=1
