@@ -18,10 +18,26 @@
 
 #include <windows.h>
 
+#ifndef _WIN64
+#error "User-Mode Scheduling is for 64-bit x86 programs only"
+#endif
+
+/* Members without a name: ISO C++ does not have them, compilers do. */
+#ifdef __GNUC__
+#define UMS_NAMELESS __extension__
+#else
+#define UMS_NAMELESS
+#endif
+#ifdef _MSC_VER
+#pragma warning( push )
+#pragma warning( disable: 4201 )
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Microsoft's SDK declares all of this in winbase.h, mingw-w64 does not. */
 #ifndef UMS_VERSION
 #define UMS_VERSION RTL_UMS_VERSION                 /* 0x0100 [sdk] */
 
@@ -45,7 +61,7 @@ typedef struct _UMS_SCHEDULER_STARTUP_INFO
 typedef struct _UMS_SYSTEM_THREAD_INFORMATION
 {
     ULONG UmsVersion;                               /* in: UMS_VERSION */
-    union
+    UMS_NAMELESS union
     {
         struct
         {
@@ -55,7 +71,6 @@ typedef struct _UMS_SYSTEM_THREAD_INFORMATION
         ULONG ThreadUmsFlags;                       /* out: at most one bit [doc] */
     };
 } UMS_SYSTEM_THREAD_INFORMATION, *PUMS_SYSTEM_THREAD_INFORMATION;
-#endif /* UMS_VERSION */
 
 #ifndef PROC_THREAD_ATTRIBUTE_UMS_THREAD
 #define PROC_THREAD_ATTRIBUTE_UMS_THREAD 0x00030006 /* UMS_CREATE_THREAD_ATTRIBUTES [sdk] */
@@ -127,9 +142,13 @@ BOOL WINAPI SetUmsThreadInformation( PUMS_CONTEXT context, UMS_THREAD_INFO_CLASS
 /* What kind of UMS thread a handle (THREAD_QUERY_INFORMATION) stands for [doc]. Not in Windows 7
    RTM [seen]. ERROR_INVALID_PARAMETER: wrong UmsVersion [guess]; the error of the handle. */
 BOOL WINAPI GetUmsSystemThreadInformation( HANDLE thread, PUMS_SYSTEM_THREAD_INFORMATION info );
+#endif /* UMS_VERSION */
 
 #ifdef __cplusplus
 }
+#endif
+#ifdef _MSC_VER
+#pragma warning( pop )
 #endif
 
 C_ASSERT( sizeof(UMS_SCHEDULER_STARTUP_INFO) == 0x20 );

@@ -19,6 +19,10 @@
 typedef LONG NTSTATUS;
 #endif
 
+#ifdef _MSC_VER
+#pragma warning( push )
+#pragma warning( disable: 4201 )
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,7 +36,7 @@ typedef struct DECLSPEC_ALIGN(16) _RTL_UMS_CONTEXT
     CONTEXT  Context;                           /* 0x010 */
     PVOID    Teb;                               /* 0x4e0 */
     PVOID    UserContext;                       /* 0x4e8 */
-    union
+    UMS_NAMELESS union
     {
         struct
         {
@@ -70,7 +74,7 @@ typedef struct _THREAD_UMS_INFORMATION
     THREAD_UMS_INFORMATION_COMMAND Command;     /* 0x00 */
     PVOID CompletionList;                       /* 0x08 */
     PVOID UmsContext;                           /* 0x10 */
-    union
+    UMS_NAMELESS union
     {
         struct
         {
@@ -118,6 +122,9 @@ NTSTATUS NTAPI ZwUmsThreadYield( PVOID param );
 
 #ifdef __cplusplus
 }
+#endif
+#ifdef _MSC_VER
+#pragma warning( pop )
 #endif
 
 C_ASSERT( sizeof(RTL_UMS_CONTEXT) == 0x520 );

@@ -7,17 +7,7 @@
 # shellcheck disable=SC2154
 build=$top/build
 log=$build/setup.log
-
-say()
-{
-    printf 'ums: %s\n' "$*" >&2
-}
-
-die()
-{
-    say "$@"
-    exit 2
-}
+. "$top/scripts/wine.sh"
 
 # run_logged COMMAND...: its output goes to the log, whose end is shown if it fails
 run_logged()
@@ -77,6 +67,12 @@ need_wine()
     need wine:wine,wine64
 }
 
+# to make packages, and to test them and the headers
+need_packagers()
+{
+    need zip:zip unzip:unzip pkg-config:pkg-config man:man-db clang:clang
+}
+
 need_compiler()
 {
     need x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 x86_64-w64-mingw32-g++:g++-mingw-w64-x86-64-win32 \
@@ -124,11 +120,4 @@ compile()
     { ninja -C "$build" "$@" 2>&1 || echo 'ninja has failed'; } < /dev/null | watch_ninja > "$build/build.log" && return
     tail -n 30 "$build/build.log" >&2
     die "the build failed (see $build/build.log)"
-}
-
-# Quiet Wine: no debug output, no offer to download Mono or Gecko.
-wine_environment()
-{
-    export WINEDEBUG="${WINEDEBUG--all}"
-    export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}mscoree,mshtml="
 }

@@ -93,6 +93,11 @@ int ums_hook_stubs_install( const char **why );
    workers that are handed off block their schedulers in such calls. */
 int ums_hook_unix_install( const char **why );
 
+/* mitigations.c. NULL, or what keeps UMS from working in this process; once, at start. Does the
+   process have shadow stacks, as far as Windows says? */
+const char *ums_forbidden( void );
+int ums_shadow_stacks( void );
+
 /* HOOK_* of a row. */
 uint8_t ums_hook_class( const struct call_row *row );
 

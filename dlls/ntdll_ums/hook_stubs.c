@@ -12,6 +12,11 @@
  * would, so the patch belongs to the start of the process, when nobody else runs, or to the load of
  * the module. All or nothing: everything is looked at and prepared before the first byte changes.
  *
+ * A stub that begins with a jump was patched before, by other software that watches the process. Its
+ * jump becomes what is called through instead of the copy, so the other hook sees each call after us.
+ * It knows nothing of carriers, and may take its jump back, and ours with it: so with such stubs
+ * workers are not carried. A stub that is neither is not touched, and the hook refused.
+ *
  * Handed-off workers need the stubs of hook_calls.c and those of win32u, in which threads wait for
  * messages. Carried ones need all: a call that is not seen would be made on the carrier with the
  * worker's TEB in GS. Those are the exported stubs of ntdll and of win32u, which may be loaded
@@ -55,7 +60,10 @@ struct patch
     uint64_t old, new;
 };
 
+int __cdecl _snprintf( char *, size_t, const char *, ... );
+
 /* Under the lock of the start (main.c), then of the loader. */
+static char foreign[128];                       /* a stub that other software has patched, or "" */
 static struct patch patches[STUB_ROWS];
 static unsigned int patch_count;
 static unsigned int row_count;                  /* used: the table's, then others' */
@@ -76,6 +84,22 @@ static int is_stub( const unsigned char *code )
     return !memcmp( code + 8, tail_wine, sizeof(tail_wine) ) ||
            !memcmp( code + 8, tail_windows_10, sizeof(tail_windows_10) ) ||
            !memcmp( code + 8, tail_windows_7, sizeof(tail_windows_7) );
+}
+
+/* Where the jump leads that other software has put there; NULL if there is none. */
+static void *foreign_jump( const unsigned char *code )
+{
+    INT32 distance;
+    void *target;
+
+    if ((ULONG_PTR)code & 7) return NULL;
+    memcpy( &distance, code + (code[0] == 0xff ? 2 : 1), 4 );
+    if (code[0] == 0xe9) return (void *)(code + 5 + distance);
+    if (code[0] == 0xff && code[1] == 0x25) memcpy( &target, code + 6 + distance, 8 );
+    else if (code[0] == 0x48 && code[1] == 0xb8 && code[10] == 0xff && code[11] == 0xe0)
+        memcpy( &target, code + 2, 8 );                     /* mov rax,target; jmp rax */
+    else return NULL;
+    return target;
 }
 
 /* Memory that a 32-bit jump from any part of the module reaches; read-write. */
@@ -104,17 +128,21 @@ static unsigned char *alloc_near( HMODULE module, SIZE_T size )
     return NULL;
 }
 
-/* mov eax,row; jmp [rip]; address */
+/* jmp [rip]; address */
+static void write_jump( unsigned char *code, void *target )
+{
+    code[0] = 0xff;
+    code[1] = 0x25;
+    memset( code + 2, 0, 4 );
+    memcpy( code + 6, &target, 8 );
+}
+
+/* mov eax,row; then on */
 static void write_island( unsigned char *island, unsigned int row )
 {
-    void *target = ums_stub_hook;
-
     island[0] = 0xb8;
     memcpy( island + 1, &row, 4 );
-    island[5] = 0xff;
-    island[6] = 0x25;
-    memset( island + 7, 0, 4 );
-    memcpy( island + 11, &target, 8 );
+    write_jump( island + 5, ums_stub_hook );
 }
 
 /* Room for so many stubs of the module; NULL if there is none. */
@@ -151,7 +179,12 @@ static void prepare( unsigned int row, unsigned char *stub, struct place *place,
     unsigned char code[8] = { 0xe9, 0, 0, 0, 0, 0xcc, 0xcc, 0xcc };
 
     memcpy( code + 1, &distance, 4 );
-    memcpy( copy, stub, STUB_SIZE );
+    if (is_stub( stub ))
+    {
+        memcpy( copy, stub, STUB_SIZE );
+        seen[stub_number( stub )] = 1;
+    }
+    else write_jump( copy, foreign_jump( stub ) );
     write_island( island, row );
     patch->stub = stub;
     patch->row = row;
@@ -160,7 +193,6 @@ static void prepare( unsigned int row, unsigned char *stub, struct place *place,
     ums_stub_native[row] = copy;
     ums_call_class[row] = row < ums_call_row_count ? ums_hook_class( &ums_call_rows[row] )
                                                    : HOOK_WORKERS;
-    seen[stub_number( stub )] = 1;
 }
 
 static int store_code( unsigned char *where, uint64_t value )
@@ -186,6 +218,17 @@ static int commit( unsigned int from )
 
 /* ---- the table's ---- */
 
+/* The first one that has a jump, and any that cannot be used at all. */
+static const char *note_foreign( const char *name, const void *target )
+{
+    if (!foreign[0] || !target)
+        _snprintf( foreign, sizeof(foreign) - 1, target ?
+                   "other software has patched system calls (%s of ntdll begins with a jump)" :
+                   "%s of ntdll is no system-call stub that is known; maybe other software has "
+                   "patched it", name );
+    return foreign;
+}
+
 int ums_hook_stubs_find( const char **why )
 {
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
@@ -202,13 +245,9 @@ int ums_hook_stubs_find( const char **why )
         unsigned char *stub = (void *)GetProcAddress( ntdll, ums_call_rows[i].name );
 
         if (!stub) continue;
-        if (is_stub( stub ))
-        {
-            prepare( i, stub, place, i );
-            continue;
-        }
-        *why = "ntdll's system-call stubs have another shape";
-        goto failed;
+        if (!is_stub( stub )) *why = note_foreign( ums_call_rows[i].name, foreign_jump( stub ) );
+        if (!is_stub( stub ) && !foreign_jump( stub )) goto failed;
+        prepare( i, stub, place, i );
     }
     *why = "memory cannot be made executable";
     if (!seal( place )) goto failed;
@@ -231,6 +270,27 @@ static const IMAGE_EXPORT_DIRECTORY *exports_of( HMODULE module )
     const IMAGE_NT_HEADERS *nt = (const void *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
 
     return (const void *)(base + nt->OptionalHeader.DataDirectory[0].VirtualAddress);
+}
+
+/* Is any function patched that by its name is a system call? Beyond those of the table, which are
+   known by now. */
+static void look_for_foreign( HMODULE module )
+{
+    const IMAGE_EXPORT_DIRECTORY *exports = exports_of( module );
+    const char *base = (const char *)module, *name;
+    const DWORD *names = (const DWORD *)(base + exports->AddressOfNames);
+    const DWORD *functions = (const DWORD *)(base + exports->AddressOfFunctions);
+    const WORD *ordinals = (const WORD *)(base + exports->AddressOfNameOrdinals);
+    void *target;
+    DWORD i;
+
+    for (i = 0; i < exports->NumberOfNames; i++)
+    {
+        name = base + names[i];
+        if (name[0] != 'N' || name[1] != 't') continue;
+        target = foreign_jump( (const unsigned char *)base + functions[ordinals[i]] );
+        if (target) note_foreign( name, target );
+    }
 }
 
 /* The n-th exported stub that has no patch yet, or NULL. */
@@ -321,6 +381,13 @@ int ums_hook_stubs_install( const char **why )
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
     unsigned int listed = patch_count;
 
+    if (ums_carry) look_for_foreign( ntdll );
+    if (foreign[0])
+    {
+        *why = foreign;
+        if (ums_carry) return 0;
+        ums_info( "%s; they are called behind ours", foreign );
+    }
     if (!ums_carry)
     {
         drop_quick_ones();

@@ -193,7 +193,7 @@ static const char *activate( void )
 
     if (InterlockedCompareExchange( &state, 1, 0 ) == 0)
     {
-        error = start();
+        if (!(error = ums_forbidden())) error = start();
         InterlockedExchange( &state, 2 );
     }
     while (InterlockedCompareExchange( &state, 2, 2 ) != 2) SwitchToThread();

@@ -155,7 +155,7 @@ const char *ke_probe_carry( void )
 
     if (!ke_parks_outside()) return "a thread cannot sleep outside NT calls";
     __asm__ volatile( "rdsspq %0" : "+r" (ssp) );             /* a no-op without shadow stacks */
-    if (ssp) return "shadow stacks are on";
+    if (ssp || ums_shadow_stacks()) return "shadow stacks are on";
     if ((why = probe_xsave()) || (why = probe_gs())) return why;
     return try_to_carry();
 }

@@ -141,6 +141,21 @@ static int check_program( const WCHAR *name, const WCHAR *path )
     return 0;
 }
 
+/* Windows on Arm64 runs x64 programs, this one for example, but emulates the processor: its ntdll has
+ * other system calls, and never had UMS. */
+static int check_machine( void )
+{
+    BOOL (WINAPI *is_wow64)( HANDLE, USHORT *, USHORT * );
+    USHORT process, machine = IMAGE_FILE_MACHINE_AMD64;
+
+    is_wow64 = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ), "IsWow64Process2" );
+    if (!is_wow64 || !is_wow64( GetCurrentProcess(), &process, &machine )
+        || machine == IMAGE_FILE_MACHINE_AMD64)
+        return 0;
+    return fail( L"User-Mode Scheduling needs an x64 processor, this machine has another (%ls%x)",
+                 machine == IMAGE_FILE_MACHINE_ARM64 ? L"Arm64, " : L"", machine );
+}
+
 int find_shim( WCHAR *dir )
 {
     static const WCHAR *const files[] = { L"kernel32_ums.dll", L"ntdll_ums.dll" };
@@ -255,6 +270,6 @@ int wmain( int argc, WCHAR **argv )
     if ((ret = install_command( argc, argv )) >= 0) return ret;
     if ((ret = prefix_command( argc, argv )) >= 0) return ret;
     if (!find_program( argv[1], path )) return fail( L"%ls: there is no such file", argv[1] );
-    if (check_program( argv[1], path ) || find_shim( dir )) return EXIT_FAILED;
+    if (check_machine() || check_program( argv[1], path ) || find_shim( dir )) return EXIT_FAILED;
     return run( argv[1], path, skip_first_word( GetCommandLineW() ), dir );
 }

@@ -1,0 +1,80 @@
+#!/bin/sh
+# release.sh BUILD: the packages of this build have what they should, come out the same twice, and give a person who has
+# nothing but one of them, and no Wine prefix, a program with UMS. UMS_WINE, VERSION, CMAKE: from CTest.
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -eu
+build=$1
+here=$(dirname "$(readlink -f "$0")")
+make=$(dirname "$(dirname "$here")")/packaging/release.sh
+tmp=$(mktemp -d)
+export HOME="$tmp/home" XDG_RUNTIME_DIR=/tmp
+mkdir "$HOME" "$tmp/path"
+unset WINEPREFIX DISPLAY WAYLAND_DISPLAY UMS_HOOK UMS_ENGINE UMS_LOG
+if [ "$UMS_WINE" = host ]; then
+    wine=wine wineserver=wineserver
+else
+    wine=$build/wine-$UMS_WINE/wine64 wineserver=$build/wine-$UMS_WINE/wineserver
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$wine" > "$tmp/path/wine"
+    chmod +x "$tmp/path/wine"
+    PATH=$tmp/path:$PATH
+fi
+end()
+{
+    WINEPREFIX=$HOME/.wine "$wineserver" -k > /dev/null 2>&1 || true
+    rm -rf "$tmp"
+}
+trap end EXIT
+
+die()
+{
+    echo "$@"
+    [ ! -e "$tmp/out" ] || cat "$tmp/out"
+    exit 1
+}
+
+# ---- the same bytes, whoever makes them and when ----
+(umask 022; TZ=UTC "$make" all "$build" "$tmp/one") > "$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+(umask 077; TZ=Asia/Tokyo LANG=de_DE.UTF-8 "$make" all "$build" "$tmp/two") > "$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+for file in "ums-$VERSION-win64.zip" "ums_${VERSION}_amd64.deb" "ums-$VERSION-win11.zip"; do
+    cmp "$tmp/one/$file" "$tmp/two/$file" || die "$file differs"
+done
+
+# ---- Debian: an empty home, no prefix ----
+dpkg-deb -x "$tmp/one/ums_${VERSION}_amd64.deb" "$tmp/deb"
+umsrun=$tmp/deb/usr/bin/umsrun
+"$umsrun" > "$tmp/out" 2>&1 || die "umsrun without a program: status $?"
+grep -q '^engine: carry' "$tmp/out" || die 'the demo does not say which engine it has'
+[ -e "$HOME/.wine/.update-timestamp" ] || die 'no prefix was made'
+cp "$tmp/deb/usr/lib/ums/hello_ums.exe" "$tmp/hello.exe"
+(cd "$tmp" && "$umsrun" hello.exe) > "$tmp/out" 2>&1 || die "umsrun hello.exe: status $?"
+grep -q 'tick tock' "$tmp/out" || die 'hello.exe printed'
+[ "$(wc -l < "$tmp/out")" = 2 ] || die 'hello.exe, and more than it prints'
+set +e
+"$umsrun" "$tmp/nothing.exe" > "$tmp/out" 2>&1
+status=$?
+set -e
+[ $status = 2 ] && grep -q 'no such file' "$tmp/out" || die "a program that is not there: status $status"
+man --warnings -E UTF-8 -l "$tmp/deb/usr/share/man/man1/umsrun.1.gz" > "$tmp/out" 2> "$tmp/err" || die 'the man page'
+[ ! -s "$tmp/err" ] || die "the man page: $(cat "$tmp/err")"
+
+# its words when something is missing
+PATH=/nowhere /bin/sh -c ". '$tmp/deb/usr/share/ums/wine.sh'; die gone" > "$tmp/out" 2>&1 && die 'die does not'
+mkdir -p "$tmp/old"
+echo '#arch=win32' > "$tmp/old/system.reg"
+WINEPREFIX=$tmp/old "$umsrun" > "$tmp/out" 2>&1 && die 'a 32-bit prefix is not refused'
+grep -q 'old is a 32-bit' "$tmp/out" || die 'a 32-bit prefix'
+
+# ---- the zip, with Wine alone ----
+(cd "$tmp" && unzip -q "one/ums-$VERSION-win64.zip")
+zip=$tmp/ums-$VERSION-win64
+WINEDEBUG=-all "$wine" "$zip/bin/umsrun.exe" "$tmp/hello.exe" > "$tmp/out" 2>&1 || die "from the zip: status $?"
+grep -q 'tick tock' "$tmp/out" || die 'from the zip'
+for file in README.md LICENSE CHANGELOG.md docs/README.md bin/kernel32_ums.dll bin/ntdll_ums.dll bin/umstest.exe \
+    include/ums.h lib/libkernel32_ums.dll.a lib/cmake/ums/umsConfig.cmake lib/pkgconfig/ums.pc samples/hello_ums.c; do
+    [ -s "$zip/$file" ] || die "the zip has no $file"
+done
+# no path of this machine
+! grep -rl "$(dirname "$build")" "$zip" "$tmp/deb" > "$tmp/out" || die 'these name the folder of the build'
+echo 'three packages, twice the same; the demo and hello_ums from each'

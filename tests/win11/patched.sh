@@ -1,0 +1,33 @@
+#!/bin/sh
+# patched.sh WINERUN PROGRAM: system-call stubs that other software has patched are called through, and named in the log;
+# workers are not carried then. What is no stub and no jump is refused.
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+winerun=$1
+program=$2
+failed=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export UMS_HOOK=stubs UMS_LOG=info
+unset UMS_PARK UMS_LOG_FILE
+
+# expect STATUS WORDS KIND ENGINE
+expect()
+{
+    UMS_ENGINE=$4 "$winerun" "$program" "$3" > "$tmp/out" 2>&1
+    got=$?
+    if [ $got != "$1" ] || ! grep -q "$2" "$tmp/out"; then
+        echo "$3, UMS_ENGINE=$4: status $got, expected $1 and \"$2\":"
+        cat "$tmp/out"
+        failed=1
+    fi
+}
+
+for kind in near far register; do
+    expect 0 'NtDelayExecution of ntdll begins with a jump' $kind handoff
+    expect 0 'active, engine=handoff hook=stubs' $kind auto
+    expect 3 'NtDelayExecution of ntdll begins with a jump' $kind carry
+done
+expect 3 'NtDelayExecution of ntdll is no system-call stub' odd auto
+exit $failed
