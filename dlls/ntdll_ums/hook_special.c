@@ -15,6 +15,7 @@
 #include "asm_offsets.h"
 #include "hook.h"
 #include "ke_win32.h"
+#include "record_host.h"
 #include "umsnt.h"
 #include "private/ums_private.h"
 
@@ -64,9 +65,15 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
 {
     HANDLE process = (HANDLE)call->args[0];
 
+    static int alone;                           /* written by the only thread that is left */
+    NTSTATUS status;
+
     (void)row;
     if (self && (!process || process == GetCurrentProcess())) ke_set_current( NULL );
-    return (uint64_t)native( call );
+    if (process == GetCurrentProcess()) ums_record_finish( alone );
+    status = native( call );
+    if (!process && !status) alone = 1;
+    return (uint64_t)status;
 }
 
 /* A ULONG where the caller wants it: a previous suspend count, a length. */

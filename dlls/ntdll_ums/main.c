@@ -12,6 +12,8 @@
 #include "thread.h"
 #include "factory_host.h"
 #include "main.h"
+#include "record.h"
+#include "record_host.h"
 #include "private/trace.h"
 #include "private/ums_private.h"
 
@@ -137,6 +139,7 @@ static const char *start( void )
     const struct hook *hook;
     HMODULE pinned;
 
+    ums_record_begin();
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
         !ums_factory_init() || !ums_handles_init() || !ke_init( &why ) || !ums_manager_init() || !(hook = find_hook( &why )) || !(engine = start_engine( hook, &why )))
         return why;
@@ -144,12 +147,14 @@ static const char *start( void )
     /* threads may be inside the hook at any time from now on */
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                         (const char *)&private_interface, &pinned );
+    ums_straight = ums_carry && !ums_recording;
     if (ums_carry) ke_carry_start();
     ke_signal_start();
     read_grace();
     wine = host_name();
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,
                hook->name, ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
+    ums_record_about( description );
     ums_info( "active, %s", description );
     return NULL;
 }

@@ -106,6 +106,8 @@ struct ums_park
     _Atomic uint32_t token;
 };
 
+struct ums_ring;
+
 struct ums_list
 {
     _Atomic(struct ums_context *) head;         /* LIFO of linked contexts; push releases, take
@@ -142,6 +144,7 @@ struct ums_scheduler
                                                    for who has stopped its thread */
     struct ums_list *list;                      /* referenced while in scheduling mode */
     struct ums_context *context;                /* the scheduler thread's own */
+    uint64_t executed;                          /* how often, while somebody counts (hud.c) */
 
     _Atomic uint32_t preempters;                /* who have suspended its thread to look for a
                                                    worker; goes on from one use of the slot to the
@@ -157,6 +160,9 @@ struct ums_scheduler
                                                    that it carries, with this: */
     _Atomic uint32_t exit_status;
     struct ums_park park;
+    struct ums_ring *ring;                      /* record.h: its own, or NULL */
+    uint32_t number;
+    uint32_t idle;                              /* it is recorded as waiting; its thread's */
 };
 
 /* Says that a thread is no more, however it came to its end: Linux writes it. As its mutexes that
@@ -230,6 +236,9 @@ struct ums_context
     _Atomic uint32_t killed_here;               /* by this process, which sees to the rest */
     uint32_t tries, timer;                      /* its signal handler's: a signal comes later */
     struct ke_life life;                        /* of its thread, a scheduler's too */
+    _Atomic uint32_t number;                    /* record.h: for life; 0: nothing is recorded */
+    _Atomic uint32_t call;                      /* what it is in, or about to enter; the worker's,
+                                                   published with the state word */
 };
 
 /* ---- pool.c ---- */
@@ -369,6 +378,8 @@ static inline enum worker_state word_state( uint64_t word )
 extern int64_t ums_grace;                                             /* 100 ns */
 extern int ums_carry;                           /* workers are carried where they can be; written at
                                                    start, and set to 0 if a hook fails later */
+extern int ums_straight;                        /* and nobody wants to know of each Execute; written
+                                                   with it */
 
 int  ums_scheduler_init( void );
 ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void), void *param );
