@@ -65,15 +65,10 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
 {
     HANDLE process = (HANDLE)call->args[0];
 
-    static int alone;                           /* written by the only thread that is left */
-    NTSTATUS status;
-
     (void)row;
     if (self && (!process || process == GetCurrentProcess())) ke_set_current( NULL );
-    if (process == GetCurrentProcess()) ums_record_finish( alone );
-    status = native( call );
-    if (!process && !status) alone = 1;
-    return (uint64_t)status;
+    if (process == GetCurrentProcess()) ums_record_finish();
+    return (uint64_t)native( call );
 }
 
 /* A ULONG where the caller wants it: a previous suspend count, a length. */

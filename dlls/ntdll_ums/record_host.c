@@ -9,9 +9,10 @@
  * it, FILE.ring, mapped: its pages are the kernel's, and are there after a process that was killed;
  * umstrace makes of them what we would have. It goes when the first file is written.
  *
- * The end is the call that ends the process, which the hook sees: by ExitProcess, when the other
- * threads are gone, or by TerminateProcess, when they still run. Then they may write events while
- * we read: record.h says why that does no harm.
+ * The end is the call that ends the process, which the hook sees: by ExitProcess, which has ended the
+ * other threads already, or by TerminateProcess. Then we do that: with their last events on the way
+ * while we read (record.h says why that does no harm), but nobody left who could write to the rings
+ * when they are unmapped, without which their file would stay.
  */
 
 #include <windows.h>
@@ -27,17 +28,16 @@
 #define CALIBRATION        50000                /* 5 ms */
 #define DISPOSITION_CLASS  13                   /* FILE_INFORMATION_CLASS [sdk] */
 #define NT_STUB            0xb8d18b4c           /* mov r10,rcx; mov eax,nr */
-#define PATIENCE           30000                /* ms that a second end waits for the first */
 
 NTSTATUS NTAPI NtWriteFile( HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, const void *, ULONG,
                             LARGE_INTEGER *, ULONG * );
 NTSTATUS NTAPI NtUnmapViewOfSection( HANDLE, void * );
-NTSTATUS NTAPI NtDelayExecution( BOOLEAN, const LARGE_INTEGER * );
+NTSTATUS NTAPI NtTerminateProcess( HANDLE, NTSTATUS );
 
 int __cdecl _snprintf( char *, size_t, const char *, ... );
 
 static HANDLE file, ring_file;
-static LONG finished;                           /* 0; 1: being written; 2: done */
+static LONG finished;
 
 /* ---- the path ---- */
 
@@ -266,33 +266,26 @@ static int write_file( const char *text, size_t size )
     return !NtWriteFile( file, NULL, NULL, NULL, &io, text, (ULONG)size, NULL, NULL );
 }
 
-/* Where a mapped file cannot go, it says that nothing is missing. */
-static void drop_rings( int alone )
+/* If the file cannot go, it says that nothing is missing. */
+static void drop_rings( void )
 {
     BOOLEAN gone = TRUE;
     IO_STATUS_BLOCK io;
 
     ums_record->magic[7] = '0';
-    if (alone) NtUnmapViewOfSection( GetCurrentProcess(), ums_record );
+    NtUnmapViewOfSection( GetCurrentProcess(), ums_record );
     NtSetInformationFile( ring_file, &io, &gone, sizeof(gone), DISPOSITION_CLASS );
     NtClose( ring_file );
 }
 
-void ums_record_finish( int alone )
+/* Two threads may end the process at once: whoever is second is ended by the first, here. */
+void ums_record_finish( void )
 {
-    LARGE_INTEGER tick = { .QuadPart = -10000 };
-    int i;
-
     if (!ums_record) return;
-    if (InterlockedCompareExchange( &finished, 1, 0 ))
-    {
-        for (i = 0; i < PATIENCE && InterlockedCompareExchange( &finished, 2, 2 ) != 2; i++)
-            NtDelayExecution( FALSE, &tick );
-        return;
-    }
+    NtTerminateProcess( NULL, 0 );
+    if (InterlockedExchange( &finished, 1 )) return;
     ums_recording = 0;
     if (!ums_record_write( write_file )) ums_log( "UMS_TRACE: the file could not be written" );
-    else if (ring_file != INVALID_HANDLE_VALUE) drop_rings( alone );
+    else if (ring_file != INVALID_HANDLE_VALUE) drop_rings();
     NtClose( file );
-    InterlockedExchange( &finished, 2 );
 }

@@ -12,7 +12,7 @@
 void ums_record_begin( void );
 /* What is active: for the file. */
 void ums_record_about( const char *about );
-/* The process is about to end: write the file, once. alone: there is no other thread any more. */
-void ums_record_finish( int alone );
+/* The process is about to end: write the file. If there is one, all other threads end before. */
+void ums_record_finish( void );
 
 #endif /* UMS_RECORD_HOST_H */

@@ -5,11 +5,12 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * known END [anything]: END is exit, exitprocess, terminate or hang.
+ * known END [YIELDS]: END is exit, exitprocess, terminate or hang.
  */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "ums.h"
 #include "sched.h"
@@ -21,13 +22,14 @@
 #define WAITS      5
 
 static HANDLE events[WORKERS];
+static unsigned int yields = YIELDS;
 
 /* Each waits for the one before it, so the events are set when somebody waits, or sooner. */
 static DWORD WINAPI worker( void *arg )
 {
     unsigned int number = (unsigned int)(ULONG_PTR)arg, i;
 
-    for (i = 0; i < YIELDS; i++) UmsThreadYield( i % 4 ? SCHED_YIELD : SCHED_MOVE );
+    for (i = 0; i < yields; i++) UmsThreadYield( i % 4 ? SCHED_YIELD : SCHED_MOVE );
     for (i = 0; i < SLEEPS; i++) Sleep( 1 );
     for (i = 0; i < WAITS; i++)
     {
@@ -71,6 +73,7 @@ int main( int argc, char **argv )
         printf( "known: no UMS, error %lu, or no argument\n", GetLastError() );
         return 1;
     }
+    if (argc > 2 && atoi( argv[2] )) yields = atoi( argv[2] );
     for (i = 0; i < WORKERS; i++) events[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
     for (i = 0; i < WORKERS; i++) sched_spawn( pool, worker, (void *)(ULONG_PTR)i );
     if (!sched_start( pool ) || !sched_finish( pool ))
