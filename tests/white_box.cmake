@@ -4,7 +4,7 @@
 find_program(UMS_HOST_CC NAMES cc gcc clang NO_CMAKE_FIND_ROOT_PATH)
 set(core ${CMAKE_SOURCE_DIR}/dlls/ntdll_ums)
 set(core_sources ${core}/pool.c ${core}/completion.c ${core}/context.c ${core}/scheduler.c
-    ${core}/worker.c ${core}/carry.c ${core}/record.c)
+    ${core}/worker.c ${core}/carry.c ${core}/record.c ${core}/record_json.c)
 set(factory_sources ${core}/factory.c ${core}/factory_guess.c ${core}/factory_queue.c)
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake_switch.c)
 
@@ -44,6 +44,16 @@ ums_add_white_box(carry)
 ums_add_white_box(completion)
 ums_add_white_box(context)
 ums_add_white_box(factory)
+ums_add_white_box(record)
 ums_add_white_box(scheduler)
 ums_add_white_box(stress)
+# the same once more, recorded: umstrace knows what has to hold for any schedule
+foreach(kind asan tsan)
+    foreach(engine handoff carry)
+        set(test white_box.recorded.${engine}.${kind})
+        add_test(NAME ${test} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/recorded.sh
+            ${CMAKE_CURRENT_BINARY_DIR}/stress.${kind} ${CMAKE_SOURCE_DIR}/scripts/umstrace)
+        set_tests_properties(${test} PROPERTIES LABELS white_box TIMEOUT 120 ENVIRONMENT UMS_ENGINE=${engine})
+    endforeach()
+endforeach()
 include(exports_tests.cmake)
