@@ -4,7 +4,7 @@
 find_program(UMS_HOST_CC NAMES cc gcc clang NO_CMAKE_FIND_ROOT_PATH)
 set(core ${CMAKE_SOURCE_DIR}/dlls/ntdll_ums)
 set(core_sources ${core}/pool.c ${core}/completion.c ${core}/context.c ${core}/scheduler.c
-    ${core}/worker.c ${core}/carry.c ${core}/record.c ${core}/record_json.c)
+    ${core}/worker.c ${core}/carry.c ${core}/record.c ${core}/record_json.c ${core}/census.c)
 set(factory_sources ${core}/factory.c ${core}/factory_guess.c ${core}/factory_queue.c)
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake_switch.c)
 

@@ -13,6 +13,7 @@
 #include <winternl.h>
 #include "ums_core.h"
 #include "hook.h"
+#include "hud.h"
 #include "ke_win32.h"
 #include "factory_host.h"
 #include "thread.h"
@@ -513,6 +514,7 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     if (target && target != self) return (uint64_t)kill_other( call, target, self );
     if (!target && thread && thread != GetCurrentThread() &&
         ums_thread_id( thread ) != GetCurrentThreadId()) return (uint64_t)kill_plain( call );
+    ums_hud_thread_ends( (uint32_t)call->args[1] );
     ke_warden_dismiss( self );
     end_self( target );
     return (uint64_t)native( call );            /* does not come back */

@@ -30,11 +30,11 @@
 int64_t ums_grace = 20000;                      /* 2 ms; UMS_GRACE_US */
 int ums_carry, ums_straight;
 
-static struct ums_pool scheduler_pool;
+struct ums_pool ums_scheduler_pool;
 
 int ums_scheduler_init( void )
 {
-    return ums_pool_init( &scheduler_pool, sizeof(struct ums_scheduler), 16384 );
+    return ums_pool_init( &ums_scheduler_pool, sizeof(struct ums_scheduler), 16384 );
 }
 
 /* ---- park ---- */
@@ -217,6 +217,14 @@ static inline void prefetch( struct ums_context *before, struct ums_context *w )
     __builtin_prefetch( &next_but_one->sp, 1 );
 }
 
+/* For others to read, now and then: a plain addition, of this thread alone. */
+static inline void count_execute( struct ums_scheduler *s )
+{
+    uint64_t executed = atomic_load_explicit( &s->executed, memory_order_relaxed );
+
+    atomic_store_explicit( &s->executed, executed + 1, memory_order_relaxed );
+}
+
 /* The worker is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks
    the owner against s->current. That names the worker before it is taken: who has found this thread
    stopped in between, and lets it go on, knows whom it may have taken (resume_scheduler). word: as
@@ -225,7 +233,7 @@ static __attribute__((noinline)) int32_t execute_taken( struct ums_scheduler *s,
                                                          struct ums_context *w, uint64_t word )
 {
     w->owner = s;
-    s->executed++;
+    count_execute( s );
     ums_note_by( s, w, EVENT_EXECUTE, 0 );
     if (w->list != s->list) change_list( s, w );
     if ((!ums_carry && !(word & WORD_PREEMPTED)) || (word & (WORD_HOME | WORD_STOPPED)))
@@ -306,7 +314,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     if (context->kind != CONTEXT_WORKER ||
         word_state( atomic_load( &context->word ) ) != WORKER_NONE)
         return STATUS_INVALID_PARAMETER;
-    if (!(s = ums_pool_alloc( &scheduler_pool ))) return STATUS_NO_MEMORY;
+    if (!(s = ums_pool_alloc( &ums_scheduler_pool ))) return STATUS_NO_MEMORY;
 
     ums_list_ref( list );
     s->base    = NULL;
@@ -346,7 +354,7 @@ static void give_up( struct ums_context *context )
     s->current = NULL;
     s->context = NULL;
     ums_list_unref( s->list );
-    ums_pool_free( &scheduler_pool, s );
+    ums_pool_free( &ums_scheduler_pool, s );
 }
 
 /* Make a scheduler thread plain again; its context is left like one whose thread has ended. Also

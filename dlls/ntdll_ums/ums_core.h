@@ -144,7 +144,8 @@ struct ums_scheduler
                                                    for who has stopped its thread */
     struct ums_list *list;                      /* referenced while in scheduling mode */
     struct ums_context *context;                /* the scheduler thread's own */
-    uint64_t executed;                          /* how often, while somebody counts (hud.c) */
+    _Atomic uint64_t executed;                  /* how often, while somebody counts (census.c); goes
+                                                   on from one use of the slot to the next */
 
     _Atomic uint32_t preempters;                /* who have suspended its thread to look for a
                                                    worker; goes on from one use of the slot to the
@@ -381,6 +382,8 @@ extern int ums_carry;                           /* workers are carried where the
 extern int ums_straight;                        /* and nobody wants to know of each Execute; written
                                                    with it */
 
+extern struct ums_pool ums_scheduler_pool;
+
 int  ums_scheduler_init( void );
 ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void), void *param );
 ums_status ums_scheduler_attach( void *list, void *context );
@@ -449,6 +452,12 @@ static inline int ums_worker_is_carried( struct ums_context *w )
 {
     return word_state( atomic_load_explicit( &w->word, memory_order_relaxed ) ) == WORKER_CARRIED;
 }
+
+/* ---- census.c ---- */
+
+struct ums_census;
+/* How many there are of what, about now. Any thread; changes nothing. */
+void ums_take_census( struct ums_census *census );
 
 /* ---- sizes that Windows or the assembly rely on ---- */
 

@@ -15,6 +15,7 @@
 #include <wchar.h>
 
 #include "private/inject.h"
+#include "top.h"
 
 #define LONG_PATH   4096
 #define EXIT_FAILED 2
@@ -205,12 +206,14 @@ int wmain( int argc, WCHAR **argv );
 int wmain( int argc, WCHAR **argv )
 {
     static WCHAR path[LONG_PATH], dir[LONG_PATH];
+    int ret;
 
     if (argc < 2)
     {
         fail( L"usage: umsrun PROGRAM [ARGUMENTS...]" );
         return EXIT_FAILED;
     }
+    if ((ret = top_command( argc, argv )) >= 0) return ret;
     if (!find_program( argv[1], path )) return fail( L"%ls: there is no such file", argv[1] );
     if (check_program( argv[1], path ) || find_shim( dir )) return EXIT_FAILED;
     return run( argv[1], path, skip_first_word( GetCommandLineW() ), dir );
