@@ -58,10 +58,10 @@ static int is_thunk( const unsigned char *code )
            !memcmp( code + 0x18, thunk_call, sizeof(thunk_call) );
 }
 
-/* While a record is made, schedulers' waits are seen too. */
 uint8_t ums_hook_class( const struct call_row *row )
 {
-    if (row->handler || (ums_recording && row->cls == CALL_WAIT)) return HOOK_ALL;
+    if (row->handler) return HOOK_ALL;
+    if (ums_recording && row->cls == CALL_WAIT) return HOOK_WORKERS | HOOK_SCHEDULERS;
     switch (row->cls)
     {
     case CALL_LOCAL:
