@@ -95,6 +95,18 @@ need_native_compiler()
     need gcc:gcc,libc6-dev /usr/include/cmocka.h:libcmocka-dev spin:spin
 }
 
+# for umstrace and its tests
+need_python()
+{
+    need python3:python3
+}
+
+# for the long test of umstrace's page
+need_browser()
+{
+    need chromium:chromium
+}
+
 # configure [CMAKE-ARGUMENTS...]
 configure()
 {
