@@ -49,9 +49,11 @@ static void print_counts( const struct sched_pool *pool )
         sum.executed += pool->schedulers[i].stats.executed;
         sum.yielded += pool->schedulers[i].stats.yielded;
         sum.blocked += pool->schedulers[i].stats.blocked;
+        sum.idled += pool->schedulers[i].stats.idled;
     }
-    printf( "schedulers=%d workers=%d executed=%ld yielded=%ld blocked=%ld sleeps=%d\n", SCHEDULERS,
-            WORKERS, sum.executed, sum.yielded, sum.blocked, WORKERS * SLEEPS );
+    printf( "schedulers=%d workers=%d executed=%ld yielded=%ld blocked=%ld idled=%ld sleeps=%d\n", SCHEDULERS,
+            WORKERS, sum.executed, sum.yielded, sum.blocked, sum.idled,
+            WORKERS * SLEEPS );
     fflush( stdout );
 }
 

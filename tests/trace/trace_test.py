@@ -163,6 +163,7 @@ def compare(path, program):
     expect(ends.get('end', 0) == program['workers'], 'ends', ends, program)
     expect(calls.get('NtDelayExecution', {}).get('blocks') == program['sleeps'], 'sleeps', calls)
     expect(sum(call['blocks'] for call in s['calls']) == program['blocked'], 'blocks by call', calls)
+    expect(sum(line['idles'] for line in s['schedulers']) == program['idled'], 'idle', program)
     # each has come to the list once when it was new, and after each block
     expect(s['queued'] == program['workers'] + program['blocked'], 'queued', s['queued'], program)
     return s
