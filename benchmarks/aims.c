@@ -44,6 +44,8 @@ const struct aim aims[] =
       "without the shim", "without.counter", DEARER, 3, AT_MOST, "ns" },
     { "the hook, NtYieldExecution", "with.yield",
       "without the shim", "without.yield", DEARER, NO_AIM, AT_MOST, "ns" },
+    { "UMS_TRACE: an execute and a yield", "traced.yield1",
+      "not recorded", "carry.yield1", DEARER, 100, AT_MOST, "ns" },
     { "live workers", "many.workers",
       NULL, NULL, VALUE, 10000, AT_LEAST, "" },
     { "resident memory of one of them", "many.memory",

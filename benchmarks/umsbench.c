@@ -260,7 +260,7 @@ static const char usage[] =
     "PASS:   pinned (all threads on CPU 0), free, memory; all three if none is given;\n"
     "        items (work items, sample scheduler and thread pool), many (live workers);\n"
     "        factory (worker factories, their port and the thread pool), idle (an idle factory);\n"
-    "        carry, handoff (a few arms of pinned, named after the engine);\n"
+    "        carry, handoff, traced (a few arms of pinned, named after the engine, or UMS_TRACE);\n"
     "        with, without (system calls of a plain thread, named after the shim's presence);\n"
     "        none (only report what --load brought)\n"
     "        --arm=NAME       run this arm only, a figure's name without the pass\n"
@@ -340,7 +340,7 @@ static BOOL parse_options( int argc, char **argv, struct options *options )
 
 static BOOL is_engine( const char *pass )
 {
-    return !strcmp( pass, "carry" ) || !strcmp( pass, "handoff" );
+    return !strcmp( pass, "carry" ) || !strcmp( pass, "handoff" ) || !strcmp( pass, "traced" );
 }
 
 static BOOL run_pinned( const char *pass, BOOL ums )

@@ -97,6 +97,18 @@ need_wine_tools()
     need winegcc:wine64-tools /usr/include/wine/wine/windows/winternl.h:libwine-dev
 }
 
+# for umstrace and its tests
+need_python()
+{
+    need python3:python3
+}
+
+# for the long test of umstrace's page
+need_browser()
+{
+    need chromium:chromium
+}
+
 # configure [CMAKE-ARGUMENTS...]
 configure()
 {

@@ -219,7 +219,7 @@ void fake_init( void )
     static int done;
 
     if (done++) return;
-    ums_carry = engine && !strcmp( engine, "carry" );
+    ums_carry = ums_straight = engine && !strcmp( engine, "carry" );
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init()) abort();
 }
 

@@ -6,13 +6,14 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * usage: stress [SEED [LIVES]]
+ * usage: stress [SEED [LIVES [TRACE.json]]]
  */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "ke_fake.h"
+#include "../dlls/ntdll_ums/record.h"
 
 #define SCHEDULERS 3
 #define WORKERS    24
@@ -29,6 +30,7 @@ struct task
 };
 
 static struct ums_list *lists[2];
+static FILE *trace;
 static _Atomic unsigned int started, ended, executes, upcalls, broken;
 static unsigned int seed = 1;
 
@@ -194,6 +196,27 @@ static void *scheduler_thread( void *arg )
     return NULL;
 }
 
+/* Everything is recorded, and the rings are large enough. */
+static void start_record( const char *path )
+{
+    if (!(trace = fopen( path, "w" ))) abort();
+    ums_record_init( calloc( 1, ums_record_size( 17 ) ), 17 );
+    ums_record->frequency = 1000000000;
+    ums_straight = 0;
+    ums_recording = 1;
+}
+
+static int write_trace( const char *text, size_t size )
+{
+    return fwrite( text, 1, size, trace ) == size;
+}
+
+static int end_record( void )
+{
+    ums_recording = 0;
+    return ums_record_write( write_trace ) && !fclose( trace );
+}
+
 int main( int argc, char **argv )
 {
     pthread_t threads[SCHEDULERS];
@@ -205,6 +228,7 @@ int main( int argc, char **argv )
     fflush( stdout );
     ums_grace = 1000;
     fake_init();
+    if (argc > 3) start_record( argv[3] );
     ums_list_create( &lists[0] );
     ums_list_create( &lists[1] );
     atomic_store( &started, WORKERS );
@@ -217,5 +241,6 @@ int main( int argc, char **argv )
     printf( "%u ended, %u executes, %u upcalls, %u broken, %d events open\n", ended, executes,
             upcalls, broken,
             fake_events_open );
+    if (trace && !end_record()) return 1;
     return !(ended == lives && executes == upcalls && !broken && !fake_errors && !fake_events_open);
 }

@@ -4,7 +4,7 @@
 find_program(UMS_HOST_CC NAMES cc gcc clang NO_CMAKE_FIND_ROOT_PATH)
 set(core ${CMAKE_SOURCE_DIR}/dlls/ntdll_ums)
 set(core_sources ${core}/pool.c ${core}/completion.c ${core}/context.c ${core}/scheduler.c
-    ${core}/worker.c ${core}/carry.c)
+    ${core}/worker.c ${core}/carry.c ${core}/record.c ${core}/record_json.c ${core}/census.c)
 set(factory_sources ${core}/factory.c ${core}/factory_guess.c ${core}/factory_queue.c)
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake_switch.c)
 
@@ -23,7 +23,7 @@ function(ums_add_white_box name)
         add_custom_command(OUTPUT ${exe}
             COMMAND ${UMS_HOST_CC} -std=gnu11 -g -O1 -Wall -Wextra -Werror ${sanitize} -I${CMAKE_SOURCE_DIR}/include
                 ${CMAKE_CURRENT_SOURCE_DIR}/${name}.c ${fake} ${core_sources} ${more} -lcmocka -lpthread -o ${exe}
-            DEPENDS ${name}.c ${fake} ke_fake.h ke_fake_switch.h ${core_sources} ${factory_sources} ${core}/ums_core.h ${core}/state.h ${core}/ke.h
+            DEPENDS ${name}.c ${fake} ke_fake.h ke_fake_switch.h ${core_sources} ${factory_sources} ${core}/ums_core.h ${core}/record.h ${core}/state.h ${core}/ke.h
                 ${core}/factory.h ${core}/factory_guess.h
                 ${CMAKE_SOURCE_DIR}/include/private/nttypes.h
             VERBATIM)
@@ -44,6 +44,16 @@ ums_add_white_box(carry)
 ums_add_white_box(completion)
 ums_add_white_box(context)
 ums_add_white_box(factory)
+ums_add_white_box(record)
 ums_add_white_box(scheduler)
 ums_add_white_box(stress)
+# the same once more, recorded: umstrace knows what has to hold for any schedule
+foreach(kind asan tsan)
+    foreach(engine handoff carry)
+        set(test white_box.recorded.${engine}.${kind})
+        add_test(NAME ${test} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/recorded.sh
+            ${CMAKE_CURRENT_BINARY_DIR}/stress.${kind} ${CMAKE_SOURCE_DIR}/scripts/umstrace)
+        set_tests_properties(${test} PROPERTIES LABELS white_box TIMEOUT 120 ENVIRONMENT UMS_ENGINE=${engine})
+    endforeach()
+endforeach()
 include(exports_tests.cmake)

@@ -59,6 +59,7 @@
 #define HOOK_WORKERS               0x01         /* ums_call_class: workers' calls go to C */
 #define HOOK_ALL                   0x02         /* every thread's */
 #define HOOK_CARRIED               0x04         /* carried workers' */
+#define HOOK_SCHEDULERS            0x08         /* schedulers', while a record is made */
 #define STUB_ROWS                  2048         /* stubs that can be patched */
 #define CALL_NUMBERS               0x4000       /* numbers: 0x0000.. ntdll, 0x1000.. win32u */
 

@@ -14,6 +14,7 @@
  * home thread that takes a token looks at the state (worker.c, home_wait).
  */
 
+#include "record.h"
 #include "state.h"
 
 /* The user part is handed to whoever executes it next. One that stands on another stack than its
@@ -23,6 +24,7 @@ void ums_left_yield( struct ums_scheduler *s, struct ums_context *w, uintptr_t p
     int elsewhere = (uintptr_t)w->sp - (uintptr_t)w->stack.bottom >=
                     (uintptr_t)w->stack.base - (uintptr_t)w->stack.bottom;
 
+    ums_note_by( s, w, EVENT_YIELD, 0 );
     if (elsewhere) worker_leave_carrier( w, WORKER_READY | WORD_HOME );
     else worker_give_away( w );
     ke_scheduler_upcall( s, REASON_YIELD, (uintptr_t)w, (void *)param );
@@ -44,6 +46,7 @@ static void send_home( struct ums_context *w, uint64_t to, int stopped )
    on there. */
 void ums_left_running( struct ums_scheduler *s, struct ums_context *w, uintptr_t stopped )
 {
+    ums_note_by( s, w, EVENT_HOME, 0 );
     scheduler_expect( s, w->slow_calls );
     w->slow_calls = 0;
     send_home( w, WORKER_RUNNING, stopped != 0 );
@@ -54,6 +57,8 @@ void ums_left_running( struct ums_scheduler *s, struct ums_context *w, uintptr_t
 void ums_left_inkernel( struct ums_scheduler *s, struct ums_context *w, uintptr_t unused )
 {
     (void)unused;
+    ums_note_by( s, w, EVENT_HOME, 0 );
+    ums_note_by( s, w, EVENT_KERNEL, ums_noted_call( w ) );
     scheduler_expect( s, 1 );
     w->slow_calls = 1;
     send_home( w, WORKER_INKERNEL + WORD_SEQ, 0 );
@@ -64,6 +69,7 @@ void ums_left_inkernel( struct ums_scheduler *s, struct ums_context *w, uintptr_
    executed elsewhere, before the upcall begins, as on Windows [seen]. */
 void ums_left_blocked( struct ums_scheduler *s, struct ums_context *w, uintptr_t payload )
 {
+    ums_note_by( s, w, EVENT_BLOCK, ums_noted_call( w ) );
     send_home( w, WORKER_BLOCKED, 0 );
     ke_scheduler_upcall( s, REASON_BLOCKED, payload, NULL );
 }
@@ -75,6 +81,7 @@ void ums_left_preempted( struct ums_scheduler *s, struct ums_context *w, uintptr
     uint64_t word;
 
     (void)unused;
+    ums_note_by( s, w, EVENT_BLOCK, WHY_SUSPENDED );
     scheduler_expect( s, 0 );                   /* not to be killed between push and signal */
     word = worker_leave_carrier( w, WORKER_BLOCKED | WORD_PREEMPTED );
     ums_worker_queue_stopped( w, word + (WORKER_BLOCKED | WORD_PREEMPTED) - WORKER_CARRIED );

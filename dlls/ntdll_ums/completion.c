@@ -19,7 +19,7 @@
  * Stale signals happen (an edge whose contexts a poll has taken) and are allowed.
  */
 
-#include "ums_core.h"
+#include "record.h"
 
 static struct ums_pool list_pool;
 
@@ -109,20 +109,40 @@ void ums_list_push( struct ums_list *list, struct ums_context *context )
     if (atomic_load( &list->asked )) ke_event_set( list->event );
 }
 
+/* Of the calling thread, if anything is recorded and it is one's. */
+static struct ums_scheduler *recorded_scheduler( void )
+{
+    struct ums_context *self;
+
+    if (__builtin_expect( !ums_recording, 1 )) return NULL;
+    self = ke_current();
+    return self && self->kind == CONTEXT_SCHEDULER ? self->scheduler : NULL;
+}
+
+/* While it is linked nobody else can take it. */
+static void note_dequeue( struct ums_scheduler *s, struct ums_context *context )
+{
+    if (s) ums_note_by( s, context, EVENT_DEQUEUE, 0 );
+    else ums_note( ums_mark( context ), NULL, EVENT_DEQUEUE, 0 );
+}
+
 /* Take all. The whole chain becomes executable before any of it is handed out. A client that polls
    its workers with Execute may run one of them from that moment on, and it may be linked again
    somewhere: so the way on is read first. */
 struct ums_context *ums_list_take( struct ums_list *list )
 {
     struct ums_context *first, *context, *next;
+    struct ums_scheduler *s;
 
     if (!atomic_load( &list->head )) return NULL;
     first = atomic_exchange( &list->head, NULL );
+    s = recorded_scheduler();
     for (context = first; context; context = next)
     {
         uint64_t word = atomic_load_explicit( &context->word, memory_order_relaxed );
 
         next = atomic_load( &context->link );
+        if (word_state( word ) == WORKER_QUEUED) note_dequeue( s, context );
 
         /* a dead one stays dead; the loop is for the suspended bit, which others may change */
         while (word_state( word ) == WORKER_QUEUED &&
@@ -135,12 +155,14 @@ struct ums_context *ums_list_take( struct ums_list *list )
 ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
                           struct ums_context **first )
 {
+    struct ums_scheduler *s = recorded_scheduler();
     int64_t end;
 
     if ((*first = ums_list_take( list ))) return STATUS_SUCCESS;
     if (timeout && !*timeout) return STATUS_TIMEOUT;
     end = timeout ? ke_clock() + *timeout : 0;
 
+    if (s) ums_note_idle( s, WHY_DEQUEUE );
     ums_list_ref( list );
     atomic_fetch_add( &list->waiters, 1 );
     for (;;)
@@ -153,6 +175,7 @@ ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
         ke_wait( &list->seq, seq, timeout ? &left : NULL );
     }
     atomic_fetch_sub( &list->waiters, 1 );
+    if (s) ums_note_busy( s );
     if (!*first) *first = ums_list_take( list );
     ums_list_unref( list );
     return *first ? STATUS_SUCCESS : STATUS_TIMEOUT;

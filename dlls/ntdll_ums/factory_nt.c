@@ -18,6 +18,7 @@
 #include "factory_host.h"
 #include "factory_guess.h"
 #include "ke_win32.h"
+#include "record.h"
 #include "main.h"
 #include "workerfactory.h"
 
@@ -416,7 +417,11 @@ static NTSTATUS wait_for_packets( struct ums_factory *f, struct ums_hand *h,
     int blocked = 0;
 
     if (ums_factory_wait_begin( f, h, packets, count, n, &status )) return status;
-    if (self && self->kind == CONTEXT_WORKER) blocked = ums_worker_block( self, 1 );
+    if (self && self->kind == CONTEXT_WORKER)
+    {
+        ums_note_call( self, WHY_FACTORY );
+        blocked = ums_worker_block( self, 1 );
+    }
     status = ums_factory_wait_end( f, h, packets, count, n );
     if (blocked) ums_worker_back( self );
     return status;

@@ -15,6 +15,7 @@
 #include "asm_offsets.h"
 #include "ke_win32.h"
 #include "factory_host.h"
+#include "record.h"
 
 _Static_assert( UMS_MAX_ARGS == 4 + CALL_STACK_ARGS, "hook_x86_64.S hands on as many" );
 
@@ -50,6 +51,16 @@ uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args )
 void ums_hook_use_stubs( void )
 {
     using_stubs = 1;
+}
+
+/* As the system numbers it. A row's copy of the stub has that in it. */
+static uint32_t system_call( const struct ums_call *call )
+{
+    const unsigned char *stub;
+
+    if (!using_stubs) return (uint32_t)call->nr & (CALL_NUMBERS - 1);
+    stub = ums_stub_native[call->nr];
+    return (stub[4] | stub[5] << 8) & (CALL_NUMBERS - 1);
 }
 
 int ums_wait_is_poll( const struct call_row *row, const uint64_t *args )
@@ -184,12 +195,30 @@ static uint64_t call_special( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
+/* A wait of a scheduler, seen while that is recorded. Not if it waits for its worker at home. */
+static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
+                           struct ums_scheduler *s )
+{
+    uint64_t args[UMS_MAX_ARGS], ret;
+
+    ums_call_args( call, args );
+    if (s->idle || !atomic_load( &s->posted ) || ums_wait_is_poll( row, args ))
+        return ums_call_native( call, args );
+    ums_note_idle( s, system_call( call ) );
+    ret = ums_call_native( call, args );
+    ums_note_busy( s );
+    return ret;
+}
+
 /* By a thread that is no worker: it may be waiting for work of a factory. */
-static uint64_t call_plain( const struct call_row *row, struct ums_call *call )
+static uint64_t call_plain( const struct call_row *row, struct ums_call *call,
+                            struct ums_context *self )
 {
     struct ums_hand *h = ums_hand_current();
 
     if (h && row->cls > CALL_QUICK) return ums_hand_call( h, row, call );
+    if (self && ums_recording && row->cls == CALL_WAIT)
+        return idle_wait( row, call, self->scheduler );
     return ums_call_native( call, NULL );
 }
 
@@ -200,11 +229,12 @@ uint64_t ums_hook_call( struct ums_call *call )
     int special = row->handler && (!row->handler_if || row->handler_if( call ));
 
     if (!self || self->kind != CONTEXT_WORKER)
-        return special ? row->handler( row, call, self ) : call_plain( row, call );
+        return special ? row->handler( row, call, self ) : call_plain( row, call, self );
 
     if (ums_is_parked_thread( self, call->sp ) || ums_call_is_nested( self, call->sp ))
         return special ? row->handler( row, call, self ) : ums_call_native( call, NULL );
 
+    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, system_call( call ) );
     ums_worker_give_way( self );
     if (ums_worker_is_carried( self ))
     {

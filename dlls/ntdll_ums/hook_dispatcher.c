@@ -16,6 +16,7 @@
 #include "ums_core.h"
 #include "hook.h"
 #include "asm_offsets.h"
+#include "record.h"
 #include "private/trace.h"
 
 #define DISPATCHER_SLOT ((void **)(ULONG_PTR)0x7ffe1000)
@@ -63,6 +64,7 @@ static int is_thunk( const unsigned char *code )
 uint8_t ums_hook_class( const struct call_row *row )
 {
     if (row->handler) return HOOK_ALL;
+    if (ums_recording && row->cls == CALL_WAIT) return HOOK_WORKERS | HOOK_SCHEDULERS;
     switch (row->cls)
     {
     case CALL_LOCAL:

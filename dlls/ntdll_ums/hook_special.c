@@ -15,6 +15,7 @@
 #include "asm_offsets.h"
 #include "hook.h"
 #include "ke_win32.h"
+#include "record_host.h"
 #include "umsnt.h"
 #include "private/ums_private.h"
 
@@ -66,6 +67,7 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
 
     (void)row;
     if (self && (!process || process == GetCurrentProcess())) ke_set_current( NULL );
+    if (process == GetCurrentProcess()) ums_record_finish();
     return (uint64_t)native( call );
 }
 

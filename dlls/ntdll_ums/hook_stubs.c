@@ -346,7 +346,7 @@ static void CALLBACK dll_loaded( ULONG reason, const struct dll_notification *da
     if (prepare_others( data->base, &why ) && commit( first )) return;
     ums_err( "the system-call stubs of win32u.dll cannot be hooked; workers %s",
              ums_carry ? "are not carried any more" : "that wait for messages keep their scheduler" );
-    ums_carry = 0;
+    ums_carry = ums_straight = 0;
 }
 
 /* Now, or when it is loaded. */

@@ -13,6 +13,7 @@
 #include <winternl.h>
 #include "ums_core.h"
 #include "hook.h"
+#include "hud.h"
 #include "ke_win32.h"
 #include "factory_host.h"
 #include "thread.h"
@@ -299,6 +300,16 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     return status;
 }
 
+/* Does it stand still behind the hook, in a call of its program that was handed on? */
+static int is_in_native_call( const CONTEXT *context )
+{
+    extern char ums_dispatcher_landing[], ums_dispatcher_landed[];
+
+    return ums_hook_owns( (const void *)context->Rip ) ||
+           context->Rip - (ULONG_PTR)ums_dispatcher_landing <=
+           (ULONG_PTR)ums_dispatcher_landed - (ULONG_PTR)ums_dispatcher_landing;
+}
+
 enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON };
 
 /* In the middle of something of ours? What sleeps is not, nor what makes a call of its own through
@@ -324,6 +335,8 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, struc
     if (s && !atomic_load( &s->posted ))
         return atomic_load( &s->waiting ) && (state == WORKER_RUNNING || state == WORKER_INKERNEL)
                ? WAITS : IN_THE_MIDDLE;
+    /* a wait of its own, which is recorded, leaves nothing undone */
+    if (s && s->idle && is_in_native_call( &context )) return OUTSIDE;
     return is_in_our_code( &context ) ? IN_THE_MIDDLE : OUTSIDE;
 }
 
@@ -444,13 +457,10 @@ static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
 /* In a call of its program that the hook has seen, and counted, and has handed on? */
 static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
 {
-    extern char ums_dispatcher_landing[], ums_dispatcher_landed[];
     enum hand_state state = h ? hand_state( atomic_load( &h->word ) ) : HAND_FREE;
 
     if (state != HAND_BLOCKED && state != HAND_INKERNEL) return 0;
-    return ums_hook_owns( (const void *)context->Rip ) ||
-           context->Rip - (ULONG_PTR)ums_dispatcher_landing <=
-           (ULONG_PTR)ums_dispatcher_landed - (ULONG_PTR)ums_dispatcher_landing;
+    return is_in_native_call( context );
 }
 
 /* A thread that works for a factory, or may just be handing something out, is not killed in the
@@ -513,6 +523,7 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     if (target && target != self) return (uint64_t)kill_other( call, target, self );
     if (!target && thread && thread != GetCurrentThread() &&
         ums_thread_id( thread ) != GetCurrentThreadId()) return (uint64_t)kill_plain( call );
+    ums_hud_thread_ends( (uint32_t)call->args[1] );
     ke_warden_dismiss( self );
     end_self( target );
     return (uint64_t)native( call );            /* does not come back */

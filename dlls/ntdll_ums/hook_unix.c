@@ -19,6 +19,7 @@
 #include "ums_core.h"
 #include "hook.h"
 #include "ke_win32.h"
+#include "record.h"
 
 #define MXCSR_CONTROL (~(uint32_t)0x3f)         /* without what has happened */
 
@@ -70,6 +71,7 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
         ums_worker_give_way( self );
         return ret;
     }
+    ums_note_call( self, WHY_UNIX_CALL );
     entered = ums_worker_enter_kernel( self );
     self->inside = here;
     ret = native( library, code, args );

@@ -46,12 +46,14 @@ ums_stub_native:
         testq   %rcx,%rcx
         jz      4f
         cmpl    $0,CONTEXT_KIND(%rcx)           /* context->kind == CONTEXT_WORKER */
-        jne     4f
+        jne     5f
         testl   $HOOK_WORKERS,%r11d
         jnz     \yes
         cmpb    $STATE_CARRIED,CONTEXT_WORD(%rcx)
         je      \yes
         jmp     \no
+5:      testl   $HOOK_SCHEDULERS,%r11d
+        jnz     \yes
 4:      testl   $HOOK_WORKERS,%r11d
         jz      \no
         movl    ums_hand_offset(%rip),%ecx

@@ -11,7 +11,10 @@
 #include "ke_win32.h"
 #include "thread.h"
 #include "factory_host.h"
+#include "hud.h"
 #include "main.h"
+#include "record.h"
+#include "record_host.h"
 #include "private/trace.h"
 #include "private/ums_private.h"
 
@@ -163,8 +166,11 @@ static const char *start( void )
     const char *why = "memory is short", *engine, *wine;
     const struct hook *hook;
     HMODULE pinned;
+    int hud;
 
     if (ums_settings.refusal[0]) return ums_settings.refusal;
+    ums_record_begin();
+    hud = ums_hud_wanted();
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
         !ums_factory_init() || !ums_handles_init() || !ke_init( &why ) || !ums_manager_init())
         return why;
@@ -174,12 +180,15 @@ static const char *start( void )
     /* threads may be inside the hook at any time from now on */
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                         (const char *)&private_interface, &pinned );
+    ums_straight = ums_carry && !ums_recording && !hud;
     if (ums_carry) ke_carry_start();
     ke_signal_start();
     ums_grace = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
     wine = host_name();
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,
                hook->name, ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
+    ums_record_about( description );
+    if (hud) ums_hud_begin();
     ums_info( "active, %s", description );
     return NULL;
 }

@@ -11,6 +11,7 @@
 #include <ntstatus.h>
 #include "ums_core.h"
 #include "ke_win32.h"
+#include "record.h"
 #include "main.h"
 #include "umsnt.h"
 
@@ -61,7 +62,11 @@ NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER ti
                 if (relative < 0) relative = 0;
             }
         }
-        if (self && self->kind == CONTEXT_WORKER) blocked = ums_worker_block( self, 1 );
+        if (self && self->kind == CONTEXT_WORKER)
+        {
+            ums_note_call( self, WHY_DEQUEUE );
+            blocked = ums_worker_block( self, 1 );
+        }
         status = ums_list_wait( list, timeout ? &relative : NULL, &taken );
         if (blocked) ums_worker_back( self );
     }

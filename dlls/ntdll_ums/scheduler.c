@@ -12,6 +12,7 @@
  * does, or RUNNING or INKERNEL, which one compare-and-swap decides.
  */
 
+#include "record.h"
 #include "state.h"
 
 /* A waiting scheduler that has found its worker outside the kernel this often stops looking by
@@ -27,13 +28,13 @@
 #define USER_PART_LINES 5
 
 int64_t ums_grace = 20000;                      /* 2 ms; UMS_GRACE_US */
-int ums_carry;
+int ums_carry, ums_straight;
 
-static struct ums_pool scheduler_pool;
+struct ums_pool ums_scheduler_pool;
 
 int ums_scheduler_init( void )
 {
-    return ums_pool_init( &scheduler_pool, sizeof(struct ums_scheduler), 16384 );
+    return ums_pool_init( &ums_scheduler_pool, sizeof(struct ums_scheduler), 16384 );
 }
 
 /* ---- park ---- */
@@ -71,6 +72,20 @@ struct watch
     int64_t  interval, next;                    /* when to look for that */
 };
 
+/* In the call that this word is of. Which it is was noted before the word, and who comes out of it
+   may note another at once. */
+static int take_blocked( struct ums_scheduler *s, uint64_t word )
+{
+    struct ums_context *w = s->current;
+    uint32_t call = ums_noted_call( w );
+    struct ums_mark mark = ums_mark( w );
+
+    if (!atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED ))
+        return 0;
+    ums_note( mark, s, EVENT_BLOCK, call );
+    return 1;
+}
+
 /* One look at the worker's word every grace period: a later look that finds the same call takes
    the worker as blocked, if the grace period is over; wake-ups come early too. w may have left
    long ago, be executed by another scheduler, or its slot be another worker's by now, as long as
@@ -85,10 +100,7 @@ static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
         int64_t now = ke_clock();
 
         watch->idle = 0;
-        if (word == watch->call)
-            return now - watch->since >= ums_grace &&
-                   atomic_compare_exchange_strong( &s->current->word, &word,
-                                                   (word & ~WORD_STATE) | WORKER_BLOCKED );
+        if (word == watch->call) return now - watch->since >= ums_grace && take_blocked( s, word );
         watch->call  = word;
         watch->since = now;
         return 0;
@@ -205,6 +217,14 @@ static inline void prefetch( struct ums_context *before, struct ums_context *w )
     __builtin_prefetch( &next_but_one->sp, 1 );
 }
 
+/* For others to read, now and then: a plain addition, of this thread alone. */
+static inline void count_execute( struct ums_scheduler *s )
+{
+    uint64_t executed = atomic_load_explicit( &s->executed, memory_order_relaxed );
+
+    atomic_store_explicit( &s->executed, executed + 1, memory_order_relaxed );
+}
+
 /* The worker is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks
    the owner against s->current. That names the worker before it is taken: who has found this thread
    stopped in between, and lets it go on, knows whom it may have taken (resume_scheduler). word: as
@@ -213,6 +233,8 @@ static __attribute__((noinline)) int32_t execute_taken( struct ums_scheduler *s,
                                                          struct ums_context *w, uint64_t word )
 {
     w->owner = s;
+    count_execute( s );
+    ums_note_by( s, w, EVENT_EXECUTE, 0 );
     if (w->list != s->list) change_list( s, w );
     if ((!ums_carry && !(word & WORD_PREEMPTED)) || (word & (WORD_HOME | WORD_STOPPED)))
         ums_left_running( s, w, (word & WORD_STOPPED) != 0 );
@@ -271,7 +293,7 @@ int32_t ums_execute( void *handle, int32_t (*failed)( ums_status status ) )
         s->current = before;
         return execute_slowly( handle, failed );
     }
-    if (w->list != s->list || !ums_carry ||
+    if (w->list != s->list || !ums_straight ||
         (atomic_load_explicit( &w->flags, memory_order_relaxed ) & CONTEXT_RUNNING_ON_SELF_THREAD))
         return execute_taken( s, w, word );
     prefetch( before, w );
@@ -292,7 +314,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     if (context->kind != CONTEXT_WORKER ||
         word_state( atomic_load( &context->word ) ) != WORKER_NONE)
         return STATUS_INVALID_PARAMETER;
-    if (!(s = ums_pool_alloc( &scheduler_pool ))) return STATUS_NO_MEMORY;
+    if (!(s = ums_pool_alloc( &ums_scheduler_pool ))) return STATUS_NO_MEMORY;
 
     ums_list_ref( list );
     s->base    = NULL;
@@ -313,6 +335,8 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     atomic_store( &context->flags, 0 );         /* alive */
     atomic_store( &context->tid, ke_thread_id() );
     ke_thread_enters( context );
+    s->idle = 0;
+    ums_record_enter( s );
     ke_set_current( context );
     return STATUS_SUCCESS;
 }
@@ -321,6 +345,7 @@ static void give_up( struct ums_context *context )
 {
     struct ums_scheduler *s = context->scheduler;
 
+    ums_record_leave( s );
     context->kind      = CONTEXT_WORKER;
     context->scheduler = NULL;
     atomic_store( &context->tid, 0 );
@@ -329,7 +354,7 @@ static void give_up( struct ums_context *context )
     s->current = NULL;
     s->context = NULL;
     ums_list_unref( s->list );
-    ums_pool_free( &scheduler_pool, s );
+    ums_pool_free( &ums_scheduler_pool, s );
 }
 
 /* Make a scheduler thread plain again; its context is left like one whose thread has ended. Also

@@ -21,6 +21,7 @@
 #include "private/trace.h"
 
 struct settings ums_settings;
+char ums_trace_path[SETTING_TEXT];
 
 int ums_env( const char *name, char *value, unsigned int size )
 {
@@ -141,6 +142,7 @@ void ums_settings_start( void )
     read_environment( s );
     drop_extension( program.name );
     ums_log_start( s, program.name );
+    if (!ums_setting_path( s, SETTING_TRACE, program.name, ums_trace_path )) ums_trace_path[0] = 0;
     report( s );
     SetLastError( error );
 }

@@ -58,11 +58,12 @@ void ums_say( enum log_channel channel, enum log_level level, const char *fmt, .
 /* ---- start ---- */
 
 /* A path in ums.conf means what it would mean beside that file. */
-static const char *beside_conf( const struct settings *s, const char *path, char *whole )
+static const char *beside_conf( const struct settings *s, enum setting id, const char *path,
+                                char *whole )
 {
     size_t len = strlen( s->conf );
 
-    if (s->values[SETTING_LOG_FILE].origin == ORIGIN_ENVIRONMENT || path[0] == '\\' ||
+    if (s->values[id].origin == ORIGIN_ENVIRONMENT || path[0] == '\\' ||
         path[0] == '/' || (path[0] && path[1] == ':')) return path;
     while (len && s->conf[len - 1] != '\\') len--;
     if (len + strlen( path ) >= SETTING_TEXT) return path;
@@ -71,20 +72,29 @@ static const char *beside_conf( const struct settings *s, const char *path, char
     return whole;
 }
 
+int ums_setting_path( struct settings *s, enum setting id, const char *program, char *path )
+{
+    char whole[SETTING_TEXT], expanded[SETTING_TEXT];
+
+    if (!s->values[id].text[0]) return 0;
+    if (log_spec_expand( s->values[id].text, program, GetCurrentProcessId(), expanded,
+                         sizeof(expanded) ))
+    {
+        strcpy( path, beside_conf( s, id, expanded, whole ) );
+        return 1;
+    }
+    settings_problem( s, settings_rows[id].name, "is too long" );
+    return 0;
+}
+
 /* It stays open: opening takes the heap, which whoever logs may have to wait for. */
 static void open_file( struct settings *s, const char *program )
 {
-    char path[SETTING_TEXT], whole[SETTING_TEXT];
+    char path[SETTING_TEXT];
     WCHAR name[SETTING_TEXT];
 
-    if (!s->values[SETTING_LOG_FILE].text[0]) return;
-    if (!log_spec_expand( s->values[SETTING_LOG_FILE].text, program, GetCurrentProcessId(), path,
-                          sizeof(path) ) ||
-        !MultiByteToWideChar( CP_UTF8, 0, beside_conf( s, path, whole ), -1, name, SETTING_TEXT ))
-    {
-        settings_problem( s, NULL, "UMS_LOG_FILE is too long" );
-        return;
-    }
+    if (!ums_setting_path( s, SETTING_LOG_FILE, program, path )) return;
+    if (!MultiByteToWideChar( CP_UTF8, 0, path, -1, name, SETTING_TEXT )) name[0] = 0;
     file = CreateFileW( name, FILE_APPEND_DATA | SYNCHRONIZE,
                         FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
                         FILE_ATTRIBUTE_NORMAL, NULL );

@@ -106,6 +106,8 @@ struct ums_park
     _Atomic uint32_t token;
 };
 
+struct ums_ring;
+
 struct ums_list
 {
     _Atomic(struct ums_context *) head;         /* LIFO of linked contexts; push releases, take
@@ -142,6 +144,8 @@ struct ums_scheduler
                                                    for who has stopped its thread */
     struct ums_list *list;                      /* referenced while in scheduling mode */
     struct ums_context *context;                /* the scheduler thread's own */
+    _Atomic uint64_t executed;                  /* how often, while somebody counts (census.c); goes
+                                                   on from one use of the slot to the next */
 
     _Atomic uint32_t preempters;                /* who have suspended its thread to look for a
                                                    worker; goes on from one use of the slot to the
@@ -157,6 +161,9 @@ struct ums_scheduler
                                                    that it carries, with this: */
     _Atomic uint32_t exit_status;
     struct ums_park park;
+    struct ums_ring *ring;                      /* record.h: its own, or NULL */
+    uint32_t number;
+    uint32_t idle;                              /* it is recorded as waiting; its thread's */
 };
 
 /* Says that a thread is no more, however it came to its end: Linux writes it. As its mutexes that
@@ -230,6 +237,9 @@ struct ums_context
     _Atomic uint32_t killed_here;               /* by this process, which sees to the rest */
     uint32_t tries, timer, ending;              /* its signal handler's: a signal comes later */
     struct ke_life life;                        /* of its thread, a scheduler's too */
+    _Atomic uint32_t number;                    /* record.h: for life; 0: nothing is recorded */
+    _Atomic uint32_t call;                      /* what it is in, or about to enter; the worker's,
+                                                   published with the state word */
 };
 
 /* ---- pool.c ---- */
@@ -369,6 +379,10 @@ static inline enum worker_state word_state( uint64_t word )
 extern int64_t ums_grace;                                             /* 100 ns */
 extern int ums_carry;                           /* workers are carried where they can be; written at
                                                    start, and set to 0 if a hook fails later */
+extern int ums_straight;                        /* and nobody wants to know of each Execute; written
+                                                   with it */
+
+extern struct ums_pool ums_scheduler_pool;
 
 int  ums_scheduler_init( void );
 ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void), void *param );
@@ -438,6 +452,12 @@ static inline int ums_worker_is_carried( struct ums_context *w )
 {
     return word_state( atomic_load_explicit( &w->word, memory_order_relaxed ) ) == WORKER_CARRIED;
 }
+
+/* ---- census.c ---- */
+
+struct ums_census;
+/* How many there are of what, about now. Any thread; changes nothing. */
+void ums_take_census( struct ums_census *census );
 
 /* ---- sizes that Windows or the assembly rely on ---- */
 

@@ -13,6 +13,7 @@
  * comes after the transition runs in the parked_ functions, on another stack.
  */
 
+#include "record.h"
 #include "state.h"
 
 #define PATIENCE 100000000                      /* 100 ns. How long a carrier is looked for, which may
@@ -51,6 +52,7 @@ static void home_wait( struct ums_context *w )
    that. */
 static void queue_and_wait( struct ums_context *w, enum worker_state from, uint64_t flags )
 {
+    struct ums_mark mark = ums_mark( w );
     struct ums_list *list = w->list;
     int queued;
 
@@ -58,7 +60,11 @@ static void queue_and_wait( struct ums_context *w, enum worker_state from, uint6
        to this one */
     ums_list_ref( list );
     ums_worker_busy( w, 1 );
-    if ((queued = worker_move( w, from, WORKER_QUEUED | flags ))) ums_list_push( list, w );
+    if ((queued = worker_move( w, from, WORKER_QUEUED | flags )))
+    {
+        ums_note( mark, NULL, EVENT_QUEUE, 0 ); /* who takes it off the list comes later */
+        ums_list_push( list, w );
+    }
     ums_worker_busy( w, -1 );
     ums_list_unref( list );
     if (queued) home_wait( w );
@@ -78,11 +84,13 @@ static void parked_queue( struct ums_context *w, void *from )
 static void parked_yield( struct ums_context *w, void *param )
 {
     struct ums_scheduler *owner;
+    struct ums_mark mark;
 
     for (;;)
     {
         ums_worker_busy( w, 1 );                    /* the scheduler waits for the post */
         owner = w->owner;
+        mark = ums_mark( w );
         if (worker_leave( w, WORKER_READY | must_stay( w ) )) break;
         ums_worker_busy( w, -1 );
 
@@ -90,6 +98,7 @@ static void parked_yield( struct ums_context *w, void *param )
            somebody has stopped and resumed it: it has to be scheduled first, here. */
         queue_and_wait( w, WORKER_BLOCKED, WORD_HOME );
     }
+    ums_note( mark, owner, EVENT_YIELD, 0 );
     scheduler_post( owner, REASON_YIELD, (uintptr_t)w, param );
     ums_worker_busy( w, -1 );
     home_wait( w );
@@ -112,11 +121,21 @@ void ums_worker_give_way( struct ums_context *w )
         ke_leave_carrier( w, w->owner, ums_left_preempted, 0 );
 }
 
+/* The worker has been taken off its scheduler, which has to be told. */
+static void taken_off( struct ums_mark mark, struct ums_scheduler *owner, uintptr_t payload,
+                       uint32_t call )
+{
+    ums_note( mark, owner, EVENT_BLOCK, call );
+    scheduler_post( owner, REASON_BLOCKED, payload, NULL );
+}
+
 /* The worker is about to wait in the kernel: its scheduler gets control at once. 0 if it is on no
    scheduler. */
 int ums_worker_block( struct ums_context *w, uintptr_t payload )
 {
     struct ums_scheduler *owner;
+    struct ums_mark mark;
+    uint32_t call = ums_noted_call( w );
     int left;
 
     if (ums_worker_is_carried( w ))
@@ -126,8 +145,9 @@ int ums_worker_block( struct ums_context *w, uintptr_t payload )
     }
     ums_worker_busy( w, 1 );                        /* the scheduler waits for the post */
     owner = w->owner;
+    mark = ums_mark( w );
     left = worker_leave( w, WORKER_BLOCKED );
-    if (left) scheduler_post( owner, REASON_BLOCKED, payload, NULL );
+    if (left) taken_off( mark, owner, payload, call );
     ums_worker_busy( w, -1 );
     return left;
 }
@@ -146,6 +166,7 @@ static void watch( struct ums_scheduler *owner )
 int ums_worker_enter_kernel( struct ums_context *w )
 {
     struct ums_scheduler *owner;
+    struct ums_mark mark;
     uint64_t word, next;
     int entered = 0;
 
@@ -155,6 +176,7 @@ int ums_worker_enter_kernel( struct ums_context *w )
         return 1;
     }
     ums_worker_busy( w, 1 );                    /* stopped in between, nobody would look */
+    mark = ums_mark( w );
     word = atomic_load( &w->word );
     while (word_state( word ) == WORKER_RUNNING && !entered)
     {
@@ -165,6 +187,7 @@ int ums_worker_enter_kernel( struct ums_context *w )
     }
     if (entered)
     {
+        ums_note( mark, owner, EVENT_KERNEL, ums_noted_call( w ) );
         w->slow_calls = 1;
         watch( owner );
     }
@@ -178,8 +201,11 @@ int ums_worker_enter_kernel( struct ums_context *w )
    already, or on its way back into the call. */
 void ums_worker_back( struct ums_context *w )
 {
+    struct ums_mark mark = ums_mark( w );
+
     if (worker_move( w, WORKER_INKERNEL, WORKER_RUNNING ))
     {
+        ums_note( mark, NULL, EVENT_BACK, 0 );
         /* set while the thread stood still in that state */
         if (w->preempted) ke_continue( w );
         return;
@@ -234,6 +260,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
         !worker_move( w, WORKER_DEAD, WORKER_STARTING ))
         return STATUS_INVALID_PARAMETER;
 
+    ums_record_worker( w );
     ums_list_ref( list );
     w->list        = list;
     w->start       = start;
@@ -278,6 +305,15 @@ void ums_worker_unbind( struct ums_context *w )
     ums_context_unref( w );
 }
 
+static void note_start( struct ums_context *w )
+{
+    struct ums_mark mark = ums_mark( w );
+    uint32_t tid = ke_thread_id();
+
+    if (mark.stamp)
+        ums_record_event( NULL, mark.stamp, EVENT_START, tid & 0xffff, mark.worker, tid >> 16 );
+}
+
 /* On the new thread, before its start routine: become a worker, go to the list, and return when
    executed. */
 void ums_worker_start( struct ums_context *w )
@@ -285,6 +321,7 @@ void ums_worker_start( struct ums_context *w )
     w->teb = ke_teb();                          /* not known before the thread ran */
     atomic_store( &w->host_thread, ke_host_thread() );
     ke_thread_enters( w );
+    note_start( w );
     ke_set_current( w );
     ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_STARTING );
 }
@@ -298,11 +335,13 @@ void ums_worker_end( struct ums_context *w )
 {
     struct ums_scheduler *owner;
     struct ums_list *list;
+    struct ums_mark mark;
     uint32_t tid;
     int owned;
 
     ums_worker_go_home( w );
     ums_worker_busy( w, 1 );
+    mark = ums_mark( w );
     tid = atomic_load( &w->tid );
     owner = w->owner;
     list = w->list;
@@ -310,6 +349,7 @@ void ums_worker_end( struct ums_context *w )
     ke_thread_leaves( w );
     owned = worker_leave( w, WORKER_DEAD );
     if (!owned) worker_move( w, WORKER_BLOCKED, WORKER_DEAD );
+    ums_note( mark, owner, EVENT_END, 0 );
     w->list = NULL;
     atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
     ums_list_push( list, w );
@@ -342,6 +382,7 @@ void ums_worker_killed_finish( struct ums_context *w )
     enum ke_preempted left = KE_TRY_AGAIN;
     struct ums_scheduler *owner;
     int64_t begin = ke_clock();
+    struct ums_mark mark;
     struct ums_list *list;
     int owned, queued = 0;
 
@@ -351,6 +392,7 @@ void ums_worker_killed_finish( struct ums_context *w )
         if (left == KE_CARRIER_STOPPED || ke_clock() - begin > PATIENCE) return;
     }
     if (!atomic_exchange( &w->kill_pending, 0 )) return;
+    mark = ums_mark( w );
     owner = w->owner;
     if (!(owned = worker_leave( w, WORKER_DEAD )) &&
         !worker_move( w, WORKER_BLOCKED, WORKER_DEAD ) &&
@@ -359,6 +401,7 @@ void ums_worker_killed_finish( struct ums_context *w )
         !worker_move( w, WORKER_STARTING, WORKER_DEAD ) &&
         !(queued = worker_move( w, WORKER_QUEUED, WORKER_DEAD ))) return;
 
+    ums_note( mark, NULL, EVENT_END, 0 );
     list = w->list;
     w->list = NULL;
     atomic_store( &w->tid, 0 );
@@ -391,9 +434,11 @@ void ums_worker_pin( struct ums_context *w )
 void ums_worker_taken( struct ums_context *w )
 {
     struct ums_scheduler *owner = w->owner;
+    uint32_t call = ums_noted_call( w );
+    struct ums_mark mark = ums_mark( w );
 
     if (worker_move( w, WORKER_INKERNEL, WORKER_BLOCKED ))
-        scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+        taken_off( mark, owner, PAYLOAD_SYSCALL, call );
 }
 
 /* The worker's home thread has been suspended and stands still, not in the middle of something
@@ -406,6 +451,7 @@ static void take_off( struct ums_context *w, uint64_t stopped )
 
     for (;;)
     {
+        struct ums_mark mark = ums_mark( w );
         uint64_t word = atomic_load( &w->word );
         struct ums_scheduler *owner = w->owner;
 
@@ -417,7 +463,7 @@ static void take_off( struct ums_context *w, uint64_t stopped )
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
                                                WORKER_BLOCKED | stopped ))
         {
-            scheduler_post( owner, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
+            taken_off( mark, owner, PAYLOAD_INTERRUPT, WHY_SUSPENDED );
             return;
         }
     }
@@ -446,6 +492,7 @@ void ums_worker_kept( struct ums_context *w )
 
     for (;;)
     {
+        struct ums_mark mark = ums_mark( w );
         uint64_t word = atomic_load( &w->word );
         struct ums_scheduler *owner = w->owner;
 
@@ -459,7 +506,7 @@ void ums_worker_kept( struct ums_context *w )
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
                                                WORKER_BLOCKED | WORD_STOPPED ))
         {
-            scheduler_post( owner, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
+            taken_off( mark, owner, PAYLOAD_INTERRUPT, WHY_SUSPENDED );
             return;
         }
     }
@@ -472,11 +519,13 @@ int ums_worker_faulted( struct ums_context *w, uint64_t word )
 {
     struct ums_scheduler *owner = w->owner;     /* of this word: the number in it is of one
                                                    execute */
+    struct ums_mark mark;
 
     if (word & (WORD_HELD | WORD_SUSPENDING)) return 0;
+    mark = ums_mark( w );
     if (!atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED |
                                          WORD_STOPPED )) return 0;
-    scheduler_post( owner, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
+    taken_off( mark, owner, PAYLOAD_INTERRUPT, WHY_PAGE_FAULT );
     return 1;
 }
 
@@ -485,11 +534,13 @@ int ums_worker_faulted( struct ums_context *w, uint64_t word )
    be looked at. word: as it was seen. */
 void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
 {
+    struct ums_mark mark = ums_mark( w );
     struct ums_list *list;
 
     do if (word_state( word ) != WORKER_BLOCKED || (word & WORD_HELD) ||
            !(word & (WORD_STOPPED | WORD_PREEMPTED))) return;
     while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_QUEUED ));
+    ums_note( mark, NULL, EVENT_QUEUE, 0 );
     list = w->list;
     ums_list_ref( list );
     ums_list_push( list, w );

@@ -85,5 +85,10 @@ static inline const char *ums_setting_text( enum setting id )
 void ums_settings_start( void );
 /* By that: to be able to say something. program: its name, without .exe. */
 void ums_log_start( struct settings *s, const char *program );
+/* The path, in UTF-8, that a setting of kind PATH means now. program: as above. path: SETTING_TEXT
+   characters. 0: there is none, or it is too long, which is noted. At start. */
+int ums_setting_path( struct settings *s, enum setting id, const char *program, char *path );
+/* Where the schedule is recorded, if it is; empty otherwise. Written by ums_settings_start. */
+extern char ums_trace_path[SETTING_TEXT];
 
 #endif /* UMS_PRIVATE_TRACE_H */

@@ -16,6 +16,7 @@
 #include <wchar.h>
 
 #include "private/inject.h"
+#include "top.h"
 #include "umsrun.h"
 
 #define MAX_LINE (2 * LONG_PATH + 256)
@@ -269,6 +270,7 @@ int wmain( int argc, WCHAR **argv )
     if (!wcscmp( argv[1], L"--info" )) return show_info();
     if ((ret = install_command( argc, argv )) >= 0) return ret;
     if ((ret = prefix_command( argc, argv )) >= 0) return ret;
+    if ((ret = top_command( argc, argv )) >= 0) return ret;
     if (!find_program( argv[1], path )) return fail( L"%ls: there is no such file", argv[1] );
     if (check_machine() || check_program( argv[1], path ) || find_shim( dir )) return EXIT_FAILED;
     return run( argv[1], path, skip_first_word( GetCommandLineW() ), dir );

@@ -1,0 +1,19 @@
+/*
+ * UMS_HUD: a line on the console that says how schedulers and workers are doing, now.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef UMS_HUD_H
+#define UMS_HUD_H
+
+#include <stdint.h>
+
+/* Is it wanted? Then each Execute is counted. Before the start of the core is over. */
+int ums_hud_wanted( void );
+/* Start it. Once, when the core has started. */
+void ums_hud_begin( void );
+/* A thread of the process ends, with this. */
+void ums_hud_thread_ends( uint32_t status );
+
+#endif /* UMS_HUD_H */

@@ -1,0 +1,548 @@
+/*
+ * The record as Trace Event JSON, which Perfetto and chrome://tracing open. Host-free; no heap, no C
+ * library: it runs on the last way out of a process.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The rings are merged by time. What is open, on the row of a scheduler and of a worker, is a small
+ * state; each event closes some of it and opens some. An event that does not fit what is known, as
+ * after a ring has lost its oldest, closes nothing. So the text is in order of time as a whole, and
+ * on each row every slice that begins ends. What a slice is called and what its arguments are is
+ * written down in docs/tracing.md; scripts/umstrace relies on it.
+ */
+
+#include "record.h"
+
+#define WORKER_ROW 0x10000                      /* row of worker 0; of scheduler n: n */
+#define TEXT_SIZE  0x10000
+#define LINE_SIZE  0x400
+
+/* Slices of a worker that can be open, the outer one first. */
+enum open
+{
+    OPEN_RUN    = 1,
+    OPEN_HOME   = 2,
+    OPEN_KERNEL = 4,
+    OPEN_OFF    = 8                             /* alone: blocked, queued, ready */
+};
+
+struct worker_row
+{
+    uint16_t on;                                /* the scheduler whose row shows it */
+    uint8_t  open;                              /* of enum open */
+    uint8_t  named;
+    uint32_t flow;                              /* of the last block, until it is queued */
+};
+
+struct scheduler_row
+{
+    uint32_t worker;                            /* whose slice is open, or 0 */
+    uint8_t  idle;
+    uint8_t  named;
+};
+
+static struct worker_row *worker_rows;
+static uint32_t worker_count;                   /* of them */
+static struct scheduler_row scheduler_rows[0x10000];
+static uint32_t flows;
+
+static char text[TEXT_SIZE];
+static size_t text_used;
+static int failed, lines;
+static int (*write_text)( const char *text, size_t size );
+
+/* ---- text ---- */
+
+static void flush_text( void )
+{
+    if (text_used && !failed && !write_text( text, text_used )) failed = 1;
+    text_used = 0;
+}
+
+static void put_char( char c )
+{
+    if (text_used == TEXT_SIZE) flush_text();
+    text[text_used++] = c;
+}
+
+static void put( const char *s )
+{
+    while (*s) put_char( *s++ );
+}
+
+static void put_number( uint64_t value )
+{
+    char digits[20];
+    int n = 0;
+
+    do digits[n++] = '0' + value % 10;
+    while (value /= 10);
+    while (n) put_char( digits[--n] );
+}
+
+/* Between quotes. What is below a blank has no place in a name. */
+static void put_string( const char *s )
+{
+    for (put_char( '"' ); *s; s++)
+    {
+        if (*s == '"' || *s == '\\') put_char( '\\' );
+        put_char( (unsigned char)*s < ' ' ? '?' : *s );
+    }
+    put_char( '"' );
+}
+
+/* Microseconds since the start, to the nanosecond. */
+static void put_time( uint64_t stamp )
+{
+    uint64_t ticks = stamp > ums_record->start ? stamp - ums_record->start : 0;
+    uint64_t frequency = ums_record->frequency, seconds = ticks / frequency;
+    uint64_t ns = seconds * 1000000000 + ticks % frequency * 1000000000 / frequency;
+
+    put_number( ns / 1000 );
+    put_char( '.' );
+    put_char( '0' + ns / 100 % 10 );
+    put_char( '0' + ns / 10 % 10 );
+    put_char( '0' + ns % 10 );
+}
+
+/* The name of a call, from the list in the record. */
+static void put_call( uint32_t call )
+{
+    static const char *const why[] = { "Unix call", "suspended", "page fault",
+                                       "DequeueUmsCompletionListItems",
+                                       "NtWaitForWorkViaWorkerFactory", "(no call)" };
+    const char *p = ums_record->name, *end = p + ums_record->names;
+
+    if (call >= WHY_UNIX_CALL && call - WHY_UNIX_CALL < sizeof(why) / sizeof(why[0]))
+    {
+        put( why[call - WHY_UNIX_CALL] );
+        return;
+    }
+    while (p < end)
+    {
+        uint32_t number = 0;
+
+        while (p < end && *p != ' ') number = number * 10 + (*p++ - '0');
+        for (p++; p < end && *p != '\n'; p++) if (number == call) put_char( *p );
+        if (number == call) return;
+        p++;
+    }
+    put( "call " );
+    put_number( call );
+}
+
+/* ---- events of the file ---- */
+
+static void begin_line( const char *ph, uint32_t row )
+{
+    put( lines++ ? ",\n{\"ph\":\"" : "{\"ph\":\"" );
+    put( ph );
+    put( "\",\"pid\":" );
+    put_number( ums_record->pid );
+    put( ",\"tid\":" );
+    put_number( row );
+}
+
+static void begin_event( const char *ph, uint32_t row, uint64_t stamp )
+{
+    begin_line( ph, row );
+    put( ",\"ts\":" );
+    put_time( stamp );
+}
+
+/* What a row is called and where it stands. thread 0: not known */
+static void name_row( uint32_t row, const char *kind, uint32_t number, uint32_t thread )
+{
+    begin_line( "M", row );
+    put( ",\"name\":\"thread_name\",\"args\":{\"name\":\"" );
+    put( kind );
+    put_number( number );
+    if (thread)
+    {
+        put( " (thread " );
+        put_number( thread );
+        put_char( ')' );
+    }
+    put( "\"}}" );
+    begin_line( "M", row );
+    put( ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":" );
+    put_number( row );
+    put( "}}" );
+}
+
+static void begin_slice( uint32_t row, uint64_t stamp, const char *cat, const char *name )
+{
+    begin_event( "B", row, stamp );
+    put( ",\"cat\":\"" );
+    put( cat );
+    put( "\",\"name\":\"" );
+    put( name );
+}
+
+static void begin_call( uint32_t row, uint64_t stamp, const char *cat, uint32_t call )
+{
+    begin_slice( row, stamp, cat, "" );
+    put_call( call );
+    put( "\"}" );
+}
+
+static void end_slice( uint32_t row, uint64_t stamp )
+{
+    begin_event( "E", row, stamp );
+    put_char( '}' );
+}
+
+static void put_flow( const char *ph, uint32_t row, uint64_t stamp, uint32_t flow )
+{
+    begin_event( ph, row, stamp );
+    put( ",\"cat\":\"block\",\"name\":\"block\",\"id\":" );
+    put_number( flow );
+    put( *ph == 'f' ? ",\"bp\":\"e\"}" : "}" );
+}
+
+/* ---- rows ---- */
+
+static struct worker_row *worker_row( uint32_t worker )
+{
+    struct worker_row *w = &worker_rows[worker];
+
+    if (!w->named) name_row( WORKER_ROW + worker, "worker ", worker, 0 );
+    w->named = 1;
+    return w;
+}
+
+static struct scheduler_row *scheduler_row( uint32_t scheduler )
+{
+    struct scheduler_row *s = &scheduler_rows[scheduler];
+
+    if (!s->named) name_row( scheduler, "scheduler ", scheduler, 0 );
+    s->named = 1;
+    return s;
+}
+
+static void close_worker( uint32_t worker, uint64_t stamp, unsigned int which )
+{
+    struct worker_row *w = &worker_rows[worker];
+    unsigned int open;
+
+    for (open = OPEN_OFF; open; open >>= 1)
+        if (w->open & which & open) end_slice( WORKER_ROW + worker, stamp );
+    w->open &= ~which;
+}
+
+/* The worker is on a scheduler no longer, for this reason. */
+static void close_run( uint32_t worker, uint64_t stamp, const char *end, const uint32_t *call )
+{
+    struct worker_row *w = &worker_rows[worker];
+
+    close_worker( worker, stamp, ~0u );
+    if (!w->on) return;
+    begin_event( "E", w->on, stamp );
+    put( ",\"args\":{\"end\":\"" );
+    put( end );
+    if (call)
+    {
+        put( "\",\"call\":\"" );
+        put_call( *call );
+    }
+    put( "\"}}" );
+    scheduler_rows[w->on].worker = 0;
+    w->on = 0;
+}
+
+static void close_scheduler( uint32_t scheduler, uint64_t stamp )
+{
+    struct scheduler_row *s = &scheduler_rows[scheduler];
+
+    if (s->worker) close_run( s->worker, stamp, "unknown", NULL );
+    if (s->idle) end_slice( scheduler, stamp );
+    s->idle = 0;
+}
+
+static void open_off( uint32_t worker, uint64_t stamp, const char *name )
+{
+    begin_slice( WORKER_ROW + worker, stamp, name, name );
+    put( "\"}" );
+    worker_rows[worker].open = OPEN_OFF;
+}
+
+static void do_execute( uint32_t scheduler, uint32_t worker, uint64_t stamp )
+{
+    struct scheduler_row *s = scheduler_row( scheduler );
+    struct worker_row *w = worker_row( worker );
+
+    close_scheduler( scheduler, stamp );
+    close_run( worker, stamp, "unknown", NULL );
+    begin_slice( scheduler, stamp, "run", "worker " );
+    put_number( worker );
+    put( "\",\"args\":{\"worker\":" );
+    put_number( worker );
+    put( "}}" );
+    begin_slice( WORKER_ROW + worker, stamp, "run", "scheduler " );
+    put_number( scheduler );
+    put( "\",\"args\":{\"scheduler\":" );
+    put_number( scheduler );
+    put( "}}" );
+    w->open = OPEN_RUN;
+    w->on = scheduler;
+    s->worker = worker;
+}
+
+static void do_block( uint32_t worker, uint64_t stamp, uint32_t call )
+{
+    struct worker_row *w = worker_row( worker );
+
+    if (w->on)
+    {
+        w->flow = ++flows;
+        put_flow( "s", w->on, stamp, w->flow );
+    }
+    close_run( worker, stamp, "block", &call );
+    begin_call( WORKER_ROW + worker, stamp, "block", call );
+    w->open = OPEN_OFF;
+}
+
+static void do_queue( uint32_t worker, uint64_t stamp )
+{
+    struct worker_row *w = worker_row( worker );
+
+    close_run( worker, stamp, "unknown", NULL );
+    open_off( worker, stamp, "queued" );
+    if (w->flow) put_flow( "f", WORKER_ROW + worker, stamp, w->flow );
+    w->flow = 0;
+}
+
+static void do_kernel( uint32_t worker, uint64_t stamp, uint32_t call )
+{
+    struct worker_row *w = worker_row( worker );
+
+    if (!(w->open & OPEN_RUN) || (w->open & OPEN_KERNEL)) return;
+    begin_call( WORKER_ROW + worker, stamp, "kernel", call );
+    w->open |= OPEN_KERNEL;
+}
+
+static void do_home( uint32_t worker, uint64_t stamp )
+{
+    struct worker_row *w = worker_row( worker );
+
+    if (w->open != OPEN_RUN) return;
+    begin_slice( WORKER_ROW + worker, stamp, "home", "at home\"}" );
+    w->open |= OPEN_HOME;
+}
+
+static void do_idle( uint32_t scheduler, uint64_t stamp, uint32_t call )
+{
+    struct scheduler_row *s = scheduler_row( scheduler );
+
+    if (s->idle || s->worker) return;
+    begin_slice( scheduler, stamp, "idle", "idle\",\"args\":{\"call\":\"" );
+    put_call( call );
+    put( "\"}}" );
+    s->idle = 1;
+}
+
+static void do_dequeue( uint32_t scheduler, uint32_t worker, uint64_t stamp )
+{
+    if (scheduler && scheduler_row( scheduler )->idle && !scheduler_rows[scheduler].worker)
+        close_scheduler( scheduler, stamp );
+    close_run( worker, stamp, "unknown", NULL );
+    worker_row( worker );
+    open_off( worker, stamp, "ready" );
+}
+
+static void do_worker_event( const struct ums_event *event, uint64_t stamp )
+{
+    uint64_t what = atomic_load_explicit( &event->what, memory_order_relaxed );
+    uint32_t scheduler = EVENT_SCHEDULER( what ), worker = EVENT_WORKER( what );
+
+    if (worker >= worker_count) return;         /* torn */
+    switch (EVENT_KIND( what ))
+    {
+    case EVENT_START:
+        if (!worker_rows[worker].named)
+            name_row( WORKER_ROW + worker, "worker ", worker, EVENT_ARG( what ) << 16 | scheduler );
+        worker_rows[worker].named = 1;
+        break;
+    case EVENT_EXECUTE: do_execute( scheduler, worker, stamp ); break;
+    case EVENT_HOME:    do_home( worker, stamp ); break;
+    case EVENT_KERNEL:  do_kernel( worker, stamp, EVENT_ARG( what ) ); break;
+    case EVENT_BACK:    close_worker( worker, stamp, OPEN_KERNEL ); break;
+    case EVENT_BLOCK:   do_block( worker, stamp, EVENT_ARG( what ) ); break;
+    case EVENT_QUEUE:   do_queue( worker, stamp ); break;
+    case EVENT_DEQUEUE: do_dequeue( scheduler, worker, stamp ); break;
+    case EVENT_END:     close_run( worker, stamp, "end", NULL ); break;
+    case EVENT_YIELD:
+        worker_row( worker );
+        close_run( worker, stamp, "yield", NULL );
+        open_off( worker, stamp, "ready" );
+        break;
+    }
+}
+
+static void do_event( const struct ums_event *event )
+{
+    uint64_t what = atomic_load_explicit( &event->what, memory_order_relaxed );
+    uint64_t stamp = atomic_load_explicit( &event->stamp, memory_order_relaxed );
+    uint32_t scheduler = EVENT_SCHEDULER( what );
+
+    switch (EVENT_KIND( what ))
+    {
+    case EVENT_ENTER:
+        if (scheduler_rows[scheduler].named) break;
+        name_row( scheduler, "scheduler ", scheduler, EVENT_ARG( what ) << 24 | EVENT_WORKER( what ) );
+        scheduler_rows[scheduler].named = 1;
+        break;
+    case EVENT_LEAVE: close_scheduler( scheduler, stamp ); break;
+    case EVENT_IDLE:  do_idle( scheduler, stamp, EVENT_ARG( what ) ); break;
+    case EVENT_BUSY:
+        if (scheduler_rows[scheduler].idle) end_slice( scheduler, stamp );
+        scheduler_rows[scheduler].idle = 0;
+        break;
+    default:
+        do_worker_event( event, stamp );
+        break;
+    }
+}
+
+/* ---- reading the rings ---- */
+
+struct reader
+{
+    struct ums_ring *ring;
+    uint64_t at, end;
+    uint64_t lost;
+};
+
+static struct reader readers[RECORD_RINGS];
+
+static struct ums_event *event_at( const struct ums_ring *ring, uint64_t at )
+{
+    return &ring->events[at & (((uint64_t)1 << ring->shift) - 1)];
+}
+
+static int was_written( const struct ums_ring *ring, uint64_t at )
+{
+    uint64_t what = atomic_load_explicit( &event_at( ring, at )->what, memory_order_acquire );
+
+    return EVENT_KIND( what ) && EVENT_LAP( what ) == (at >> ring->shift & 7);
+}
+
+static uint64_t stamp_at( const struct ums_ring *ring, uint64_t at )
+{
+    return atomic_load_explicit( &event_at( ring, at )->stamp, memory_order_relaxed );
+}
+
+/* Stamps of the shared ring are nearly in order: they are read before the place is claimed. */
+static void sort( struct reader *reader )
+{
+    struct ums_ring *ring = reader->ring;
+    uint64_t i, j;
+
+    for (i = reader->at + 1; i < reader->end; i++)
+    {
+        uint64_t stamp = stamp_at( ring, i ), what = event_at( ring, i )->what;
+
+        for (j = i; j > reader->at && stamp_at( ring, j - 1 ) > stamp; j--)
+        {
+            event_at( ring, j )->stamp = event_at( ring, j - 1 )->stamp;
+            event_at( ring, j )->what = event_at( ring, j - 1 )->what;
+        }
+        event_at( ring, j )->stamp = stamp;
+        event_at( ring, j )->what = what;
+    }
+}
+
+/* Places that were claimed and not written are closed up. */
+static void start_reader( struct reader *reader, struct ums_ring *ring )
+{
+    uint64_t head = atomic_load_explicit( &ring->head, memory_order_acquire ), at;
+    uint64_t room = (uint64_t)1 << ring->shift;
+
+    reader->ring = ring;
+    reader->at = head > room - RECORD_SLACK ? head - (room - RECORD_SLACK) : 0;
+    reader->lost = reader->at;
+    reader->end = reader->at;
+    for (at = reader->at; at < head; at++)
+    {
+        if (!was_written( ring, at ))
+        {
+            reader->lost++;
+            continue;
+        }
+        event_at( ring, reader->end )->stamp = event_at( ring, at )->stamp;
+        event_at( ring, reader->end )->what = event_at( ring, at )->what;
+        reader->end++;
+    }
+    if (ring == &ums_record->ring[0]) sort( reader );
+}
+
+static struct reader *oldest( void )
+{
+    struct reader *best = NULL;
+    unsigned int i;
+
+    for (i = 0; i < RECORD_RINGS; i++)
+        if (readers[i].at < readers[i].end &&
+            (!best || stamp_at( readers[i].ring, readers[i].at ) <
+                      stamp_at( best->ring, best->at ))) best = &readers[i];
+    return best;
+}
+
+/* Rows for all numbers that were given; 0 is one too. */
+static int make_rows( void )
+{
+    uint32_t given = atomic_load( &ums_record->workers );
+    size_t size;
+
+    worker_count = given < RECORD_WORKERS ? given + 1 : RECORD_WORKERS;
+    size = worker_count * sizeof(*worker_rows);
+
+    return (worker_rows = ke_reserve( size )) && ke_commit( worker_rows, size );
+}
+
+/* ---- the file ---- */
+
+static void put_head( void )
+{
+    put( "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n" );
+    begin_line( "M", 0 );
+    put( ",\"name\":\"process_name\",\"args\":{\"name\":" );
+    put_string( ums_record->program );
+    put( "}}" );
+}
+
+static void put_tail( uint64_t lost )
+{
+    put( "\n],\n\"otherData\":{\"producer\":\"ums\",\"format\":1,\"about\":" );
+    put_string( ums_record->about );
+    put( ",\"lost\":" );
+    put_number( lost );
+    put( "}}\n" );
+}
+
+int ums_record_write( int (*write)( const char *text, size_t size ) )
+{
+    uint64_t lost = 0, last = 0;
+    struct reader *reader;
+    uint32_t i;
+
+    write_text = write;
+    if (!make_rows()) return 0;
+    for (i = 0; i < RECORD_RINGS; i++)
+    {
+        start_reader( &readers[i], &ums_record->ring[i] );
+        lost += readers[i].lost;
+    }
+    put_head();
+    while ((reader = oldest()))
+    {
+        last = stamp_at( reader->ring, reader->at );
+        do_event( event_at( reader->ring, reader->at++ ) );
+    }
+    for (i = 0; i < 0x10000; i++) close_scheduler( i, last );
+    for (i = 0; i < worker_count; i++) close_worker( i, last, ~0u );
+    put_tail( lost );
+    flush_text();
+    return !failed;
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""hud_test.py UMSRUN BUSY: UMS_HUD and umsrun --top.
+
+Copyright 2026 the UMS shim authors
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import os
+import re
+import subprocess
+import sys
+
+WINERUN = os.path.join(os.path.dirname(os.path.realpath(__file__)), '..', '..', 'scripts', 'winerun')
+LINE = re.compile(r'^ums: (\d+) schedulers, (\d+) ready, (\d+) running, (\d+) blocked, (\d+) suspended, '
+                  r'(\d+) switches/s *$')
+failures = 0
+
+
+def expect(condition, *what):
+    global failures
+    if not condition:
+        failures += 1
+        print('failed:', *what)
+
+
+def start(hud, *args):
+    environment = {key: value for key, value in os.environ.items() if key != 'UMS_HUD'}
+    if hud:
+        environment['UMS_HUD'] = hud
+    return subprocess.Popen([WINERUN, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def figures(text):
+    """Of all lines; each has to be one."""
+    lines = [line for line in re.split(r'[\r\n]+', text) if line]
+    found = [LINE.match(line) for line in lines]
+    expect(all(found), 'odd lines', lines)
+    return [tuple(map(int, match.groups())) for match in found if match]
+
+
+def is_right(line):
+    """What the program says of itself: two schedulers, each with a worker that runs; three workers
+    wait for an event; others are ready, two of them suspended."""
+    return line[:5] == (2, 4, 2, 3, 2)
+
+
+def main(umsrun, busy):
+    process = start('1', umsrun, busy)
+    pid = process.stdout.readline().split()[-1]
+    # it goes on until it is told to end: so there is a line sooner or later
+    text = ''
+    while not any(is_right(line) for line in figures(text)):
+        text += process.stderr.readline()       # \r counts as the end of a line
+    top = start('', umsrun, '--top', pid, '2')
+    out, err = top.communicate(timeout=60)
+    expect(top.returncode == 0 and err == '', '--top', top.returncode, err)
+    expect(len(figures(out)) == 2 and all(is_right(line) for line in figures(out)), out)
+    out, err = process.communicate('\n', timeout=60)
+    expect(process.returncode == 5, 'status', process.returncode, out)
+    quiet = start('quiet', umsrun, busy)
+    pid = quiet.stdout.readline().split()[-1]
+    top = start('', umsrun, '--top')
+    line = top.stdout.readline()
+    expect(LINE.match(line.strip()), 'the only one', line)
+    _, err = quiet.communicate('\n', timeout=60)
+    expect(err == '', 'not quiet', err)
+    out, err = top.communicate(timeout=60)
+    expect(top.returncode == 0 and pid in err, 'ends with the process', top.returncode, err)
+    refused(umsrun, busy)
+
+
+def refused(umsrun, busy):
+    process = start('', umsrun, busy)
+    pid = process.stdout.readline().split()[-1]
+    for args, want in ((('--top', pid), 'counts nothing'), (('--top', '3'), 'no such process'),
+                       (('--top',), 'name one process')):
+        top = start('', umsrun, *args)
+        _, err = top.communicate(timeout=60)
+        expect(top.returncode == 2 and want in err, args, top.returncode, err)
+    process.communicate('\n', timeout=60)
+    odd = start('2', umsrun, busy)
+    odd.stdout.readline()
+    _, err = odd.communicate('\n', timeout=60)
+    expect(odd.returncode == 5 and 'UMS_HUD=2' in err, 'an odd value', odd.returncode, err)
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
+    sys.exit(1 if failures else 0)

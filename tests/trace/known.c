@@ -1,0 +1,88 @@
+/*
+ * A program whose schedule is known: it counts what it does, prints the counts, and ends in the way
+ * that it is told to. trace_test.py compares them with what UMS_TRACE has recorded.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * known END [YIELDS]: END is exit, exitprocess, terminate or hang.
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ums.h"
+#include "sched.h"
+
+#define SCHEDULERS 2
+#define WORKERS    6
+#define YIELDS     40
+#define SLEEPS     3
+#define WAITS      5
+
+static HANDLE events[WORKERS];
+static unsigned int yields = YIELDS;
+
+/* Each waits for the one before it, so the events are set when somebody waits, or sooner. */
+static DWORD WINAPI worker( void *arg )
+{
+    unsigned int number = (unsigned int)(ULONG_PTR)arg, i;
+
+    for (i = 0; i < yields; i++) UmsThreadYield( i % 4 ? SCHED_YIELD : SCHED_MOVE );
+    for (i = 0; i < SLEEPS; i++) Sleep( 1 );
+    for (i = 0; i < WAITS; i++)
+    {
+        if (number || i) WaitForSingleObject( events[number], INFINITE );
+        SetEvent( events[(number + 1) % WORKERS] );
+    }
+    return 0;
+}
+
+static void print_counts( const struct sched_pool *pool )
+{
+    struct sched_stats sum = { 0 };
+    unsigned int i;
+
+    for (i = 0; i < pool->count; i++)
+    {
+        sum.executed += pool->schedulers[i].stats.executed;
+        sum.yielded += pool->schedulers[i].stats.yielded;
+        sum.blocked += pool->schedulers[i].stats.blocked;
+        sum.idled += pool->schedulers[i].stats.idled;
+    }
+    printf( "schedulers=%d workers=%d executed=%ld yielded=%ld blocked=%ld idled=%ld sleeps=%d\n", SCHEDULERS,
+            WORKERS, sum.executed, sum.yielded, sum.blocked, sum.idled,
+            WORKERS * SLEEPS );
+    fflush( stdout );
+}
+
+static int end( const char *how )
+{
+    if (!strcmp( how, "exitprocess" )) ExitProcess( 7 );
+    if (!strcmp( how, "terminate" )) TerminateProcess( GetCurrentProcess(), 7 );
+    if (!strcmp( how, "hang" )) Sleep( INFINITE );
+    return 0;
+}
+
+int main( int argc, char **argv )
+{
+    struct sched_pool *pool = sched_create( SCHEDULERS, WORKERS );
+    unsigned int i;
+
+    if (!pool || argc < 2)
+    {
+        printf( "known: no UMS, error %lu, or no argument\n", GetLastError() );
+        return 1;
+    }
+    if (argc > 2 && atoi( argv[2] )) yields = atoi( argv[2] );
+    for (i = 0; i < WORKERS; i++) events[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
+    for (i = 0; i < WORKERS; i++) sched_spawn( pool, worker, (void *)(ULONG_PTR)i );
+    if (!sched_start( pool ) || !sched_finish( pool ))
+    {
+        printf( "known: error %lu\n", GetLastError() );
+        return 1;
+    }
+    print_counts( pool );
+    return end( argv[1] );
+}

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""trace_test.py made-up | known UMSRUN KNOWN | ends UMSRUN KNOWN | page UMSRUN KNOWN
+
+Tests of UMS_TRACE and scripts/umstrace. made-up: umstrace on traces written by hand. known, ends: a
+program under Wine whose schedule is known. page: the page in headless Chromium.
+
+Copyright 2026 the UMS shim authors
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import copy
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+UMSTRACE = os.path.join(TOP, 'scripts', 'umstrace')
+WINERUN = os.path.join(TOP, 'scripts', 'winerun')
+WORKER = 0x10000
+failures = 0
+
+
+def expect(condition, *what):
+    global failures
+    if not condition:
+        failures += 1
+        print('failed:', *what)
+
+
+def umstrace(*args):
+    done = subprocess.run([UMSTRACE, *args], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def summary(path):
+    status, out, err = umstrace('--json', path)
+    expect(status == 0, 'umstrace', path, 'says', err)
+    return json.loads(out)
+
+
+# ---- made up ----
+
+def event(ph, row, ts, **more):
+    return {'ph': ph, 'pid': 1, 'tid': row, 'ts': ts, **more}
+
+
+def run(worker, begin, end, why, **args):
+    """A stay on scheduler 1."""
+    return [event('B', 1, begin, cat='run', name=f'worker {worker}', args={'worker': worker}),
+            event('B', WORKER + worker, begin, cat='run', name='scheduler 1', args={'scheduler': 1}),
+            event('E', WORKER + worker, end), event('E', 1, end, args={'end': why, **args})]
+
+
+def off(worker, begin, end, cat, name=None):
+    return [event('B', WORKER + worker, begin, cat=cat, name=name or cat), event('E', WORKER + worker, end)]
+
+
+def made_up_trace():
+    """Worker 1 yields 100 times and is ready for 1, 2 ... 100 us; worker 2 blocks once."""
+    events, at = run(1, 0, 10, 'yield'), 10
+    for delay in range(1, 101):
+        events += off(1, at, at + delay, 'ready') + run(1, at + delay, at + delay + 10, 'yield')
+        at += delay + 10
+    events += off(1, at, at + 2000, 'ready')
+    events += run(2, at, at + 50, 'block', call='NtReadFile')
+    events += [event('s', 1, at + 50, cat='block', name='block', id=1)]
+    events += off(2, at + 50, at + 550, 'block', 'NtReadFile')
+    events += [event('B', WORKER + 2, at + 550, cat='queued', name='queued'),
+               event('f', WORKER + 2, at + 550, cat='block', name='block', id=1, bp='e'),
+               event('E', WORKER + 2, at + 600)]
+    events += off(2, at + 600, at + 700, 'ready')
+    events += [event('B', 1, at + 100, cat='idle', name='idle'), event('E', 1, at + 650)]
+    events += run(2, at + 700, at + 1000, 'end') + run(1, at + 2000, at + 2001, 'end')
+    return {'traceEvents': events, 'otherData': {'producer': 'ums', 'format': 1, 'lost': 0}}, at
+
+
+def write(trace, folder):
+    path = os.path.join(folder, 'trace.json')
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump(trace, file)
+    return path
+
+
+def made_up(folder):
+    trace, at = made_up_trace()
+    s = summary(write(trace, folder))
+    ready = s['ready']['after a yield']
+    # 1 .. 100 us, and one of 2000 us: nearest rank of 101 values
+    expect((ready['count'], ready['p50'], ready['p90'], ready['p99'], ready['max']) ==
+           (101, 51, 91, 100, 2000), 'percentiles', ready)
+    ready = s['ready']['after a block']
+    expect((ready['count'], ready['p50']) == (1, 150), 'queued and ready are one delay', ready)
+    call = s['calls'][0]
+    expect((call['call'], call['blocks'], call['blocked'], call['longest']) == ('NtReadFile', 1, 500, 500),
+           'block time', call)
+    sched = s['schedulers'][0]
+    expect((sched['life'], sched['run'], sched['idle'], sched['executed']) ==
+           (at + 2001, 1010 + 50 + 300 + 1, 550, 104), 'scheduler', sched)
+    expect(s['ends'] == {'yield': 101, 'block': 1, 'end': 2}, 'ends', s['ends'])
+    status, out, _ = umstrace(os.path.join(folder, 'trace.json'))
+    expect(status == 0 and 'NtReadFile' in out and '2 ms' in out, 'text', out)
+    bad_traces(trace, folder)
+
+
+def bad_traces(good, folder):
+    """Everything that umstrace checks, broken once."""
+    def broken(what, want, change):
+        trace = copy.deepcopy(good)
+        change(trace['traceEvents'])
+        status, _, err = umstrace('--check', write(trace, folder))
+        expect(status == 1 and want in err, what, status, err)
+
+    def index(events, ph, row):
+        return next(i for i, e in enumerate(events) if e['ph'] == ph and e['tid'] == row)
+
+    broken('time', 'time goes back', lambda e: e[8].update(ts=0.5))
+    broken('an end is missing', 'never ends', lambda e: e.pop())
+    broken('a begin is missing', 'has not begun', lambda e: e.pop(0))
+    broken('two schedulers', 'is on', lambda e: e.extend(
+        [event('B', 2, 3, cat='run', name='worker 1', args={'worker': 1}),
+         event('E', 2, 8, args={'end': 'yield'})]))
+    broken('rows differ', 'differ', lambda e: e[0]['args'].update(worker=2))
+    broken('a flow without end', 'has no end', lambda e: e.pop(index(e, 'f', WORKER + 2)))
+    broken('a flow without begin', 'has not begun', lambda e: e.pop(index(e, 's', 1)))
+    broken('no list', 'comes after', lambda e: [x.update(cat='odd') for x in e if x.get('cat') == 'queued'])
+    broken('an odd event', 'unknown kind', lambda e: e.append(event('Q', 1, 1e9)))
+    broken('no name', 'lacks', lambda e: e[0].pop('cat'))
+    for content, want in (('', 'empty'), ('[1,', 'no JSON'), ('{}', 'traceEvents'), ('{"traceEvents":[]}', 'UMS_TRACE')):
+        path = os.path.join(folder, 'trace.json')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(content)
+        status, _, err = umstrace('--check', path)
+        expect(status == 2 and want in err, 'a file with', content, status, err)
+
+
+# ---- under Wine ----
+
+def start(umsrun, known, trace, how, *more, **environment):
+    return subprocess.Popen([WINERUN, umsrun, known, how, *more], stdout=subprocess.PIPE, text=True,
+                            env={**os.environ, 'UMS_TRACE': 'Z:' + trace.replace('/', '\\'), **environment})
+
+
+def counts(line):
+    return {key: int(value) for key, value in (word.split('=') for word in line.split())}
+
+
+def compare(path, program):
+    """The trace and the program have counted the same."""
+    s = summary(path)
+    ends = s['ends']
+    calls = {call['call']: call for call in s['calls']}
+    expect(s['lost'] == 0, 'events are lost', s['lost'])
+    expect(len(s['schedulers']) == program['schedulers'], 'schedulers', s['schedulers'])
+    expect(s['workers'] == program['workers'], 'workers', s['workers'])
+    expect(s['executed'] == program['executed'], 'executed', s['executed'], program)
+    expect(ends.get('yield', 0) == program['yielded'], 'yields', ends, program)
+    expect(ends.get('block', 0) == program['blocked'], 'blocks', ends, program)
+    expect(ends.get('end', 0) == program['workers'], 'ends', ends, program)
+    expect(calls.get('NtDelayExecution', {}).get('blocks') == program['sleeps'], 'sleeps', calls)
+    expect(sum(call['blocks'] for call in s['calls']) == program['blocked'], 'blocks by call', calls)
+    expect(sum(line['idles'] for line in s['schedulers']) == program['idled'], 'idle', program)
+    # each has come to the list once when it was new, and after each block
+    expect(s['queued'] == program['workers'] + program['blocked'], 'queued', s['queued'], program)
+    return s
+
+
+def known(folder, umsrun, program):
+    path = os.path.join(folder, 'trace.json')
+    process = start(umsrun, program, path, 'exit')
+    out, _ = process.communicate(timeout=100)
+    expect(process.returncode == 0, 'status', process.returncode)
+    s = compare(path, counts(out))
+    expect(f'engine={os.environ["UMS_ENGINE"]} hook={os.environ["UMS_HOOK"]}' in s['about'], s['about'])
+    expect(s['program'] == os.path.basename(program), s['program'])
+    expect(glob.glob(path + '.ring') == [], 'the rings are still there')
+
+
+def ends(folder, umsrun, program):
+    """Other ways to end a process, a name with %e and %p, and rings that are too small."""
+    for how in ('exitprocess', 'terminate'):
+        process = start(umsrun, program, os.path.join(folder, '%e-%p-%%.json'), how)
+        out, _ = process.communicate(timeout=100)
+        expect(process.returncode == 7, how, 'status', process.returncode)
+        paths = glob.glob(os.path.join(folder, 'trace_known-*-%.json'))
+        expect(len(paths) == 1, how, os.listdir(folder))
+        compare(paths[0], counts(out))
+        expect(glob.glob(os.path.join(folder, '*.ring')) == [], how, 'the rings are still there')
+        for path in glob.glob(os.path.join(folder, '*')):
+            os.unlink(path)
+    killed(folder, umsrun, program)
+    small_rings(folder, umsrun, program)
+
+
+def killed(folder, umsrun, program):
+    path = os.path.join(folder, 'trace.json')
+    process = start(umsrun, program, path, 'hang', folder)
+    line = process.stdout.readline()
+    # the program, by a word that nobody else's command line has, and not the launcher
+    pids = [int(p.split('/')[2]) for p in glob.glob('/proc/[0-9]*/cmdline') if is_victim(p, folder)]
+    expect(len(pids) == 1, 'who is to be killed', pids)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=100)
+    expect(os.path.getsize(path) == 0, 'a killed process has written')
+    s = compare(path, counts(line))
+    expect(s['recovered'], 'not recovered')
+    status, _, err = umstrace('--recover', os.path.join(folder, 'again.json'), path)
+    expect(status == 0, err)
+    compare(os.path.join(folder, 'again.json'), counts(line))
+
+
+def is_victim(path, word):
+    try:
+        with open(path, 'rb') as file:
+            words = file.read().split(b'\0')
+    except OSError:
+        return False
+    return word.encode() in words and b'umsrun' not in b' '.join(words[:2]) and b'winerun' not in b' '.join(words)
+
+
+def small_rings(folder, umsrun, program):
+    path = os.path.join(folder, 'small.json')
+    process = start(umsrun, program, path, 'exit', '2000', UMS_TRACE_EVENTS='16')
+    out, _ = process.communicate(timeout=100)
+    expect(process.returncode == 0, 'small rings', process.returncode)
+    s = summary(path)
+    # there is room for 1024 in each; all stays but the last ones are gone
+    expect(0 < s['executed'] < counts(out)['executed'] / 4, 'executed', s['executed'], out)
+    expect(s['lost'] >= 2 * (counts(out)['executed'] - s['executed']), 'lost', s['lost'], s['executed'], out)
+    again = start(umsrun, program, os.path.join(folder, 'none', 'x.json'), 'exit')
+    again.communicate(timeout=100)
+    expect(again.returncode == 0, 'a bad path', again.returncode)
+
+
+# ---- the page ----
+
+def page(folder, umsrun, program):
+    trace = os.path.join(folder, 'trace.json')
+    start(umsrun, program, trace, 'exit').communicate(timeout=100)
+    out = os.path.join(folder, 'page.html')
+    status, _, err = umstrace('--html', out, trace)
+    expect(status == 0, err)
+    with open(out, encoding='utf-8') as file:
+        expect('http' not in file.read().replace('http://www.w3.org', ''), 'the page names something outside')
+    rows = len(summary(trace)['schedulers']) + summary(trace)['workers']
+    for theme in ('light', 'dark'):
+        dom = subprocess.run(['chromium', '--headless=new', '--no-sandbox', '--disable-gpu', '--dump-dom',
+                              '--virtual-time-budget=3000', '--user-data-dir=' + folder + '/chrome',
+                              f'file://{out}#theme={theme}'], capture_output=True, text=True, timeout=100,
+                             check=False).stdout
+        expect(f'data-drawn="{rows}"' in dom, theme, 'rows are not drawn', len(dom))
+        expect(f'data-theme="{theme}"' in dom, theme)
+        expect('NtDelayExecution' in dom, theme, 'no table of calls')
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix='umstrace.')
+    try:
+        {'made-up': made_up, 'known': known, 'ends': ends, 'page': page}[sys.argv[1]](folder, *sys.argv[2:])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if failures else 0
+
+
+if __name__ == '__main__':
+    begin = time.monotonic()
+    STATUS = main()
+    print(f'{sys.argv[1]}: {time.monotonic() - begin:.1f} s')
+    sys.exit(STATUS)
