@@ -139,33 +139,40 @@ int ums_factory_show( struct ums_factory *f )
 
 /* ---- in another process ---- */
 
+static struct face *map_copy( HANDLE copy, ACCESS_MASK granted )
+{
+    struct face *view;
+    HANDLE readable;
+
+    if (granted & SECTION_MAP_READ) return map_face( copy, PAGE_READONLY );
+    if (NtDuplicateObject( GetCurrentProcess(), copy, GetCurrentProcess(), &readable,
+                           SECTION_MAP_READ, 0, 0 )) return NULL;
+    ums_handle_own( readable );
+    view = map_face( readable, PAGE_READONLY );
+    ums_handle_close_own( readable );
+    return view;
+}
+
 /* Who is behind the handle, if it has that access? */
 static NTSTATUS look_at( HANDLE handle, ACCESS_MASK access, struct face *face )
 {
-    OBJECT_BASIC_INFORMATION info;
-    struct face *view = NULL;
-    HANDLE copy = NULL;
+    ACCESS_MASK granted;
+    struct face *view;
     NTSTATUS status;
+    HANDLE copy;
 
-    if ((status = NtQueryObject( handle, ObjectBasicInformation, &info, sizeof(info), NULL )))
-        return status;
-    if (!(info.GrantedAccess & SECTION_MAP_READ))
-    {
-        if (NtDuplicateObject( GetCurrentProcess(), handle, GetCurrentProcess(), &copy,
-                               SECTION_MAP_READ, 0, 0 )) return STATUS_OBJECT_TYPE_MISMATCH;
-        ums_handle_own( copy );
-    }
+    if ((status = ums_handle_copy( handle, &copy, &granted ))) return status;
     status = STATUS_OBJECT_TYPE_MISMATCH;
-    if ((view = map_face( copy ? copy : handle, PAGE_READONLY )))
+    if ((view = map_copy( copy, granted )))
     {
         if (!memcmp( view->magic, magic, sizeof(magic) ))
         {
             *face = *view;
-            status = (info.GrantedAccess & access) == access ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
+            status = (granted & access) == access ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
         }
         NtUnmapViewOfSection( GetCurrentProcess(), view );
     }
-    if (copy) ums_handle_close_own( copy );
+    ums_handle_close_own( copy );
     return status;
 }
 

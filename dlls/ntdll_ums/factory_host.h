@@ -21,6 +21,8 @@ int ums_handles_init( void );
 /* A reference to the factory behind a handle with that access, or a status. Enters the kernel for a
    handle that somebody else has put into this process. */
 NTSTATUS ums_factory_of_handle( HANDLE handle, ACCESS_MASK access, struct ums_factory **f );
+/* A copy of any handle, the shim's own, with the same access. */
+NTSTATUS ums_handle_copy( HANDLE handle, HANDLE *copy, ACCESS_MASK *access );
 /* By asking the host: a reference to the factory that any handle of it is of, or NULL. */
 struct ums_factory *ums_factory_of_object( HANDLE handle );
 /* What was asked for, without generic rights and those that factories do not have. */

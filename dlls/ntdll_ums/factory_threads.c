@@ -224,7 +224,8 @@ static void look_at_factory( struct round *round, struct ums_factory *f )
     if (atomic_load( &f->abroad ) && !atomic_load( &f->handles ))
     {
         ums_factory_look_abroad( f );
-        if (atomic_load( &f->open )) not_later( round, ABROAD_LOOK );
+        if (!atomic_load( &f->open )) return;
+        not_later( round, ABROAD_LOOK );
         round->active = 1;
     }
 }
