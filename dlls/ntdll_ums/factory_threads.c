@@ -141,14 +141,15 @@ static int has_room( struct ums_queue *q )
     return 1;
 }
 
-/* Fewer than RING_FULL are there, and as many come at most: so there is room for all. */
+/* Fewer than RING_FULL are there, and as many come at most: so there is room for all. Fewer than that
+   come when no more are there; what is posted then wakes the manager. */
 static void drain( struct ums_queue *q )
 {
     FILE_IO_COMPLETION_INFORMATION packets[RING_FULL];
-    ULONG i, n;
+    ULONG i, n = RING_FULL;
 
     atomic_store( &q->full, 0 );
-    while (has_room( q ) && (n = fetch( q, packets )))
+    while (n == RING_FULL && has_room( q ) && (n = fetch( q, packets )))
     {
         for (i = 0; i < n; i++)
         {

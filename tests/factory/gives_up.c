@@ -139,3 +139,34 @@ void nobody_leaves_below_the_minimum( void **state )
     ends( a );
     finish( f );
 }
+
+static struct ums_hand *sleeper;
+
+static int64_t change_the_time_out( int64_t time )
+{
+    struct ums_hand *h = sleeper;
+
+    if (!h || state_of( h ) != HAND_ASLEEP) return time;
+    sleeper = NULL;
+    ums_factory_set( atomic_load( &h->factory ), 2, (uint64_t)-1 );
+    return time;
+}
+
+/* It waits for ever, as far as it knows, and is just about to sleep. */
+void who_is_about_to_sleep_is_told( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f );
+    struct ums_packet packet;
+    uint32_t n;
+
+    (void)state;
+    assert_int_equal( ums_factory_set( f, 2, 0 ), STATUS_SUCCESS );
+    assert_false( begins( f, a ) );
+    sleeper = a;
+    fake_on_clock = change_the_time_out;
+    assert_int_equal( ums_factory_wait_end( f, a, &packet, 1, &n ), STATUS_TIMEOUT );
+    assert_null( sleeper );
+    ends( a );
+    finish( f );
+}

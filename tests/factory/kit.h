@@ -35,6 +35,7 @@
     X( who_runs_is_passed_over ) \
     X( as_many_leave_as_may ) \
     X( nobody_leaves_below_the_minimum ) \
+    X( who_is_about_to_sleep_is_told ) \
     X( a_hand_that_ends_takes_nothing_along ) \
     X( an_ended_hand_on_the_stack_is_passed_over ) \
     X( the_four_conditions ) \
@@ -42,9 +43,9 @@
     X( the_manager_is_told_once ) \
     X( a_creation_that_failed_is_tried_later ) \
     X( the_minimum_needs_no_packet ) \
-    X( who_starts_is_always_one_of_all ) \
     X( shutting_down_counts_who_is_not_ready ) \
     X( shutting_down_wakes_who_sleeps ) \
+    X( shutting_down_is_before_or_after_making ) \
     X( shutting_down_tells_who_looks_after_the_port ) \
     X( factories_of_one_port_share_it ) \
     X( what_a_shut_one_leaves_is_for_the_other ) \

@@ -65,6 +65,29 @@ void shutting_down_wakes_who_sleeps( void **state )
     finish( f );
 }
 
+static struct ums_factory *closing;
+
+static int64_t shut_down( int64_t time )
+{
+    if (closing) ums_factory_shutdown( closing );
+    closing = NULL;
+    return time;
+}
+
+/* A thread was wanted when the manager looked. */
+void shutting_down_is_before_or_after_making( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+
+    (void)state;
+    atomic_store( &f->min, 1 );
+    closing = f;
+    fake_on_clock = shut_down;
+    assert_null( ums_factory_make( f ) );
+    assert_null( closing );
+    finish( f );
+}
+
 /* It sleeps on a port, or for a thread that has just ended; nothing else would tell it that there is
    nothing to wait for any more. */
 void shutting_down_tells_who_looks_after_the_port( void **state )
