@@ -172,7 +172,7 @@ START_TEST( factory_bad_race )
     CloseHandle( handle );
     for (i = 0; i < 3; i++)             /* Query, Set, and Query again */
         threads[i] = CreateThread( NULL, 0, call_on, (void *)(i % 2), 0, NULL );
-    for (round = 0; round < 300; round++)
+    for (round = 0; round < 100; round++)
     {
         shared_handle = factory_create( port, JUNK, NULL, 5 );
         CloseHandle( shared_handle );

@@ -186,7 +186,7 @@ static void compute( struct factory_worker *worker, const factory_packet *packet
 
     (void)packet;
     factory_enter( worker->factory );
-    for (i = 0; i < 300000; i++) YieldProcessor();
+    for (i = 0; i < 100000; i++) YieldProcessor();
     factory_leave( worker->factory );
 }
 
