@@ -172,6 +172,8 @@ X( factory_release, factory_release_rights, 30 )
 X( factory_release, factory_release_blocked, 30 )
 X( factory_release, factory_release_foreign, 30 )
 X( factory_release, factory_minimum_foreign, 30 )
+X( factory_release, factory_wait_foreign, 30 )
+X( factory_release, factory_wait_foreign_killed, 30 )
 
 X( factory_wait, factory_wait_arguments, 30 )
 X( factory_wait, factory_wait_batches, 30 )

@@ -410,8 +410,8 @@ static int may_leave( struct ums_factory *f, struct ums_hand *h )
     return 1;
 }
 
-/* Its factory was shut down. Its place, and the packet that it was given, may be for another factory
-   of the port. */
+/* Its factory was shut down. Its place, and the packet that it was given, may be for another one of
+   the port. */
 static ums_status goes_without( struct ums_hand *h )
 {
     ums_hand_rest( h );

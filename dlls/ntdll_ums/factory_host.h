@@ -14,6 +14,7 @@
 #include "workerfactory.h"
 
 #define FACTORY_VALID_ACCESS 0x000f00ff         /* [seen] */
+#define FACTORY_BATCH 64                        /* packets that one wait returns at most */
 
 /* ---- factory_handle.c ---- */
 
@@ -53,7 +54,8 @@ uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *c
 
 /* ---- factory_foreign.c ---- */
 
-enum ums_foreign { FOREIGN_RELEASE, FOREIGN_SET, FOREIGN_SHUTDOWN, FOREIGN_QUERY };
+enum ums_foreign { FOREIGN_RELEASE, FOREIGN_SET, FOREIGN_SHUTDOWN, FOREIGN_QUERY,
+                   FOREIGN_WAIT };
 
 /* What stands for a factory in the host; and what other processes have to know of it. 0: memory is
    short */
@@ -63,12 +65,17 @@ int ums_factory_show( struct ums_factory *f );
 NTSTATUS ums_factory_foreign( HANDLE handle, ACCESS_MASK access, enum ums_foreign what,
                               ULONG info_class, uint64_t *value,
                               WORKER_FACTORY_BASIC_INFORMATION *info );
+NTSTATUS ums_factory_foreign_wait( HANDLE handle, struct ums_packet *packets, uint32_t count,
+                                   uint32_t *n );
 
 /* ---- factory_nt.c ---- */
 
 void ums_factory_fill( struct ums_factory *f, WORKER_FACTORY_BASIC_INFORMATION *info );
 /* What asks for threads at once has them when it returns. */
 NTSTATUS ums_factory_set_and_wait( struct ums_factory *f, ULONG info_class, uint64_t value );
+/* By the calling thread, whoever has made it. */
+NTSTATUS ums_factory_wait( struct ums_factory *f, struct ums_packet *packets, uint32_t count,
+                           uint32_t *n );
 
 /* ---- factory_threads.c ---- */
 

@@ -141,8 +141,8 @@ static int has_room( struct ums_queue *q )
     return 1;
 }
 
-/* Fewer than RING_FULL are there, and as many come at most: so there is room for all. Fewer than that
-   come when no more are there; what is posted then wakes the manager. */
+/* Fewer than RING_FULL are there, and as many come at most: so there is room for all. If fewer come
+   there are no more; what is posted then wakes the manager. */
 static void drain( struct ums_queue *q )
 {
     FILE_IO_COMPLETION_INFORMATION packets[RING_FULL];
