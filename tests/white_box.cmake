@@ -10,8 +10,10 @@ set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fa
 
 function(ums_add_white_box name)
     set(more "")
+    set(sources ${CMAKE_CURRENT_SOURCE_DIR}/${name}.c)
     if(name STREQUAL factory)
         set(more ${factory_sources} -mcx16)
+        file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/factory/*.c)
     endif()
     foreach(kind asan tsan)
         set(exe ${CMAKE_CURRENT_BINARY_DIR}/${name}.${kind})
@@ -22,8 +24,8 @@ function(ums_add_white_box name)
         endif()
         add_custom_command(OUTPUT ${exe}
             COMMAND ${UMS_HOST_CC} -std=gnu11 -g -O1 -Wall -Wextra -Werror ${sanitize} -I${CMAKE_SOURCE_DIR}/include
-                ${CMAKE_CURRENT_SOURCE_DIR}/${name}.c ${fake} ${core_sources} ${more} -lcmocka -lpthread -o ${exe}
-            DEPENDS ${name}.c ${fake} ke_fake.h ke_fake_switch.h ${core_sources} ${factory_sources} ${core}/ums_core.h ${core}/record.h ${core}/state.h ${core}/ke.h
+                ${sources} ${fake} ${core_sources} ${more} -lcmocka -lpthread -o ${exe}
+            DEPENDS ${sources} factory/kit.h ${fake} ke_fake.h ke_fake_switch.h ${core_sources} ${factory_sources} ${core}/ums_core.h ${core}/record.h ${core}/state.h ${core}/ke.h
                 ${core}/factory.h ${core}/factory_guess.h
                 ${CMAKE_SOURCE_DIR}/include/private/nttypes.h
             VERBATIM)
@@ -32,9 +34,6 @@ function(ums_add_white_box name)
             set(test white_box.${name}.${engine}.${kind})
             add_test(NAME ${test} COMMAND ${exe} ${ARGN})
             set_tests_properties(${test} PROPERTIES LABELS white_box TIMEOUT 120 ENVIRONMENT UMS_ENGINE=${engine})
-            if(name STREQUAL factory AND kind STREQUAL tsan)
-                set_tests_properties(${test} PROPERTIES LABELS "white_box;long")    # stood still once (issue 5)
-            endif()
         endforeach()
     endforeach()
     add_custom_target(white_box_${name} ALL DEPENDS ${exes})

@@ -90,6 +90,16 @@ START_TEST( factory_handle_other_calls )
     factory_close( &factory );
 }
 
+/* How many handles the object has. */
+static ULONG handle_count( HANDLE handle )
+{
+    PUBLIC_OBJECT_BASIC_INFORMATION info;
+
+    memset( &info, 0xff, sizeof(info) );
+    factory_query_object( handle, ObjectBasicInformation, &info, sizeof(info) );
+    return info.HandleCount;
+}
+
 /* 4.3 duplicates are the same factory, with other rights */
 START_TEST( factory_handle_duplicate )
 {
@@ -108,8 +118,12 @@ START_TEST( factory_handle_duplicate )
             ok( factory_query( copy ).StartParameter == &factory, "4.3 another factory\n" );
         CloseHandle( copy );
     }
+    ok( handle_count( factory.handle ) == 1, "4.3 %lu handles, expected 1\n",
+        handle_count( factory.handle ) );
     copy = factory_duplicate( factory.handle, 0x9 );
     again = factory_duplicate( copy, 0x1 );
+    ok( handle_count( factory.handle ) == 3, "4.3 %lu handles, expected 3\n",
+        handle_count( factory.handle ) );
     STATUS_IS( "4.3", pNtReleaseWorkerFactoryWorker( again ), STATUS_SUCCESS );
     ok( factory_reach( &factory.released, 1 ), "4.3 no packet through a duplicate's duplicate\n" );
     CloseHandle( again );
@@ -238,4 +252,34 @@ START_TEST( factory_handle_close )
     ok( CloseHandle( handle ), "4.3 not closed, error %lu\n", GetLastError() );
     FAILS( CloseHandle( handle ), ERROR_INVALID_HANDLE );
     CloseHandle( port );
+}
+
+/* 4.3 moved to another process: no handle is left here, but the factory lives; and moved back */
+START_TEST( factory_handle_moved_away )
+{
+    static struct factory factory;
+    HANDLE there = NULL, back = NULL, weak = NULL;
+    PROCESS_INFORMATION child;
+    factory_info info;
+
+    if (!factory_open( &factory ) || !factory_new_child( &child )) return;
+    ok( DuplicateHandle( GetCurrentProcess(), factory.handle, child.hProcess, &there, 0, FALSE,
+                         DUPLICATE_SAME_ACCESS | DUPLICATE_CLOSE_SOURCE ),
+        "4.3 it cannot be moved, error %lu\n", GetLastError() );
+    STATUS_IS( "4.3", pNtQueryInformationWorkerFactory( factory.handle, 7, &info, sizeof(info),
+                                                        NULL ), STATUS_INVALID_HANDLE );
+    ok( DuplicateHandle( child.hProcess, there, GetCurrentProcess(), &weak,
+                         WORKER_FACTORY_QUERY_INFORMATION, FALSE, 0 ),
+        "4.3 no duplicate, error %lu\n", GetLastError() );
+    ok( factory_query( weak ).StartParameter == &factory, "4.3 another factory\n" );
+    STATUS_IS( "1.2", pNtReleaseWorkerFactoryWorker( weak ), STATUS_ACCESS_DENIED );
+    CloseHandle( weak );
+    ok( DuplicateHandle( child.hProcess, there, GetCurrentProcess(), &back, 0, FALSE,
+                         DUPLICATE_SAME_ACCESS | DUPLICATE_CLOSE_SOURCE ),
+        "4.3 it cannot be moved back, error %lu\n", GetLastError() );
+    factory_end_child( &child );
+    factory.handle = back;
+    STATUS_IS( "4.3", pNtReleaseWorkerFactoryWorker( back ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.released, 1 ), "4.3 it does not work any more\n" );
+    factory_close( &factory );
 }

@@ -186,7 +186,7 @@ static void compute( struct factory_worker *worker, const factory_packet *packet
 
     (void)packet;
     factory_enter( worker->factory );
-    for (i = 0; i < 300000; i++) YieldProcessor();
+    for (i = 0; i < 100000; i++) YieldProcessor();
     factory_leave( worker->factory );
 }
 
@@ -356,4 +356,106 @@ START_TEST( factory_port_two )
     ok( PostQueuedCompletionStatus( b.port, 0, 9, NULL ), "post, error %lu\n", GetLastError() );
     ok( factory_reach( &b.handled, 3 ), "2.5 the second one ended with the first\n" );
     factory_close( &b );
+}
+
+static HANDLE pipe_in, pipe_out;
+
+/* The first one reads what the second one writes. */
+static void read_or_write( struct factory_worker *worker, const factory_packet *packet )
+{
+    DWORD count;
+    char c = 'x';
+    BOOL good;
+
+    good = packet->IoStatusBlock.Information ? WriteFile( pipe_out, &c, 1, &count, NULL )
+                                             : ReadFile( pipe_in, &c, 1, &count, NULL );
+    if (!good || count != 1) InterlockedIncrement( &worker->factory->bad );
+}
+
+/* 2.5 ... by reading from a pipe, which is no wait */
+START_TEST( factory_port_blocked_read )
+{
+    static struct factory factory;
+
+    factory.packet = read_or_write;
+    factory.concurrency = 1;
+    factory.batch = 1;
+    CreatePipe( &pipe_in, &pipe_out, NULL, 0 );
+    if (!open_with_workers( &factory, 2 )) return;
+    post( &factory, 0 );
+    post( &factory, 1 );
+    if (!ok( factory_reach( &factory.handled, 2 ), "2.5 %ld packets of 2\n", factory.handled ))
+        CloseHandle( pipe_out );
+    factory_close( &factory );
+}
+
+/* Another one would come while this one is counted out. */
+static void wait_for_what_is_there( struct factory_worker *worker, const factory_packet *packet )
+{
+    int i;
+
+    (void)packet;
+    factory_enter( worker->factory );
+    for (i = 0; i < 20; i++) WaitForSingleObject( worker->factory->gate, WAIT_BOUND );
+    factory_leave( worker->factory );
+}
+
+/* 2.5 a wait that is over before it begins blocks nobody */
+START_TEST( factory_port_not_blocked )
+{
+    static struct factory factory;
+    int i;
+
+    factory.packet = wait_for_what_is_there;
+    factory.concurrency = 1;
+    factory.batch = 1;
+    if (!open_with_workers( &factory, 3 )) return;
+    SetEvent( factory.gate );
+    for (i = 0; i < 20; i++)
+        STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.handled, 20 ), "2.5 %ld packets of 20\n", factory.handled );
+    ok( factory.most == 1, "2.5 %ld ran at a time, expected 1\n", factory.most );
+    factory_close( &factory );
+}
+
+#define MANY 600
+
+/* 2.5 however many wait, none is lost */
+START_TEST( factory_port_many )
+{
+    static struct factory factory;
+    int i;
+
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryPaused, 1 ), STATUS_SUCCESS );
+    STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryBindingCount, 1 ),
+               STATUS_SUCCESS );
+    for (i = 0; i < MANY; i++) post( &factory, i );
+    STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryPaused, 0 ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.handled, MANY ), "2.5 %ld packets of %d\n", factory.handled, MANY );
+    factory_close( &factory );
+}
+
+/* 2.5 what no worker has taken stays in the port when the factory goes */
+START_TEST( factory_port_left )
+{
+    static struct factory factory;
+    OVERLAPPED *overlapped;
+    ULONG_PTR key;
+    DWORD bytes;
+    int i;
+
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryPaused, 1 ), STATUS_SUCCESS );
+    STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryBindingCount, 1 ),
+               STATUS_SUCCESS );
+    for (i = 0; i < 3; i++) post( &factory, i );
+    unverified ok( factory_stays( &factory.packets, 0 ), "2.6 a worker while paused\n" );
+    ok( CloseHandle( factory.handle ), "close, error %lu\n", GetLastError() );
+    for (i = 0; i < 3; i++)
+        ok( GetQueuedCompletionStatus( factory.port, &bytes, &key, &overlapped, WAIT_BOUND ) &&
+                bytes == (DWORD)i && key == (ULONG_PTR)i + 1, "2.5 packet %d: %lu bytes, key %llu\n",
+            i, bytes, (ULONGLONG)key );
+    CloseHandle( factory.port );
+    CloseHandle( factory.gate );
 }

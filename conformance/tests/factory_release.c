@@ -198,3 +198,111 @@ START_TEST( factory_minimum_foreign )
 {
     run_foreign( 'm' );
 }
+
+/* ---- another process waits ---- */
+
+/* The other process says what it has got by the maximum: nobody else changes that. */
+enum { GOT_POSTED = 31, GOT_RELEASED };
+
+static DWORD wait_in_child( HANDLE handle )
+{
+    factory_packet packet;
+    ULONG count;
+
+    if (pNtReleaseWorkerFactoryWorker( handle ) != STATUS_ACCESS_DENIED) return 7;
+    if (factory_wait( handle, &packet, 1, &count ) || count != 1) return 1;
+    if (packet.KeyContext != (void *)7 || packet.ApcContext != (void *)8) return 2;
+    if (factory_set( handle, WorkerFactoryThreadMaximum, GOT_POSTED )) return 3;
+    if (factory_wait( handle, &packet, 1, &count ) || packet.KeyContext) return 4;
+    if (factory_set( handle, WorkerFactoryThreadMaximum, GOT_RELEASED )) return 5;
+    return factory_wait( handle, &packet, 1, &count ) < 0 ? 0 : 6;
+}
+
+static BOOL says( HANDLE handle, ULONG what )
+{
+    ULONGLONG start = clock_ms();
+
+    while (factory_query( handle ).ThreadMaximum != what)
+    {
+        if (clock_ms() - start >= WAIT_BOUND) return FALSE;
+        Sleep( 1 );
+    }
+    return TRUE;
+}
+
+static BOOL open_with_waiter( struct factory *factory, HANDLE *copy, PROCESS_INFORMATION *process )
+{
+    char value[32];
+
+    if (child_value( value, sizeof(value) ))
+        ExitProcess( wait_in_child( (HANDLE)(ULONG_PTR)strtoul( value, NULL, 16 ) ) );
+    if (!factory_open( factory )) return FALSE;
+    DuplicateHandle( GetCurrentProcess(), factory->handle, GetCurrentProcess(), copy,
+                     WORKER_FACTORY_WAIT | WORKER_FACTORY_SET_INFORMATION, TRUE, 0 );
+    snprintf( value, sizeof(value), "%lx", (DWORD)(ULONG_PTR)*copy );
+    if (!child_start( value, process )) return FALSE;
+    return ok( factory_settle( factory->handle, 1, 0 ), "2.5 another process does not wait\n" );
+}
+
+static void post_one( struct factory *factory )
+{
+    ok( PostQueuedCompletionStatus( factory->port, 0, 7, (OVERLAPPED *)8 ), "post, error %lu\n",
+        GetLastError() );
+}
+
+/* 2.5 a thread of another process that waits gets packets; a shutdown ends its wait. 1.2 it may not
+   release */
+START_TEST( factory_wait_foreign )
+{
+    static struct factory factory;
+    PROCESS_INFORMATION process;
+    volatile LONG pending;
+    DWORD code = 99;
+    HANDLE copy;
+
+    if (!open_with_waiter( &factory, &copy, &process )) return;
+    post_one( &factory );
+    unverified ok( says( factory.handle, GOT_POSTED ), "2.5 it has not got what was posted\n" );
+    ok( factory_settle( factory.handle, 1, 0 ), "2.5 it does not wait again\n" );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    unverified ok( says( factory.handle, GOT_RELEASED ), "2.5 it was not released\n" );
+    ok( factory_settle( factory.handle, 1, 0 ), "2.5 it does not wait again\n" );
+    STATUS_IS( "2.6", pNtShutdownWorkerFactory( factory.handle, &pending ), STATUS_SUCCESS );
+    child_end( &process, &code );
+    unverified ok( code == 0, "2.5 the other process ended with %lu\n", code );
+    CloseHandle( copy );
+    factory_close( &factory );
+}
+
+static factory_packet taken;
+
+static DWORD WINAPI take_one( void *arg )
+{
+    struct factory *factory = arg;
+    ULONG count;
+
+    return factory_wait( factory->handle, &taken, 1, &count );
+}
+
+/* 2.5 one that is ended while it waits takes nothing along */
+START_TEST( factory_wait_foreign_killed )
+{
+    static struct factory factory;
+    PROCESS_INFORMATION process;
+    HANDLE copy, thread;
+
+    if (!open_with_waiter( &factory, &copy, &process )) return;
+    TerminateProcess( process.hProcess, 1 );
+    WaitForSingleObject( process.hProcess, WAIT_BOUND );
+    post_one( &factory );
+    ok( factory_settle( factory.handle, 0, 0 ), "2.5 one waits whose process has ended\n" );
+    thread = CreateThread( NULL, 0, take_one, &factory, 0, NULL );
+    ok( !WaitForSingleObject( thread, WAIT_BOUND ), "2.5 the packet was lost with it\n" );
+    unverified ok( taken.KeyContext == (void *)7 && taken.ApcContext == (void *)8,
+                   "2.5 key %p\n", taken.KeyContext );
+    CloseHandle( thread );
+    CloseHandle( process.hThread );
+    CloseHandle( process.hProcess );
+    CloseHandle( copy );
+    factory_close( &factory );
+}

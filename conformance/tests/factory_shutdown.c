@@ -179,10 +179,13 @@ static DWORD WINAPI shut_down( void *arg )
     return pNtShutdownWorkerFactory( shared_factory->handle, &pending );
 }
 
+/* In bursts: on a busy machine nobody else would come to run. */
 static DWORD WINAPI release_until_shut( void *arg )
 {
+    ULONG count = 0;
+
     (void)arg;
-    while (!pNtReleaseWorkerFactoryWorker( shared_factory->handle ));
+    while (!pNtReleaseWorkerFactoryWorker( shared_factory->handle )) if (!(++count % 64)) Sleep( 1 );
     return 0;
 }
 

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "factory_kit.h"
+#include "scenario_child.h"
 
 /* 2.2 raising the minimum makes workers at once, without work */
 START_TEST( factory_threads_minimum )
@@ -265,6 +266,33 @@ START_TEST( factory_threads_kill_waiting )
         STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
     ok( factory_reach( &factory.released, 3 ), "3 %ld packets of 3: one was given to a dead "
         "worker\n", factory.released );
+    factory_close( &factory );
+}
+
+/* 3 ... by another process, which nobody here sees */
+START_TEST( factory_threads_kill_foreign )
+{
+    static struct factory factory;
+    PROCESS_INFORMATION process;
+    HANDLE copy = NULL;
+    DWORD code = 99;
+    char value[32];
+
+    if (child_value( value, sizeof(value) ))
+        ExitProcess( !TerminateThread( (HANDLE)(ULONG_PTR)strtoul( value, NULL, 16 ), 5 ) );
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 1 ),
+               STATUS_SUCCESS );
+    ok( factory_settle( factory.handle, 1, 1 ), "2.2 no worker\n" );
+    DuplicateHandle( GetCurrentProcess(), factory.workers[0].thread, GetCurrentProcess(), &copy, 0,
+                     TRUE, DUPLICATE_SAME_ACCESS );
+    snprintf( value, sizeof(value), "%lx", (DWORD)(ULONG_PTR)copy );
+    if (child_start( value, &process )) child_end( &process, &code );
+    ok( code == 0, "3 it cannot be killed, exit code %lu\n", code );
+    ok( factory_gone( &factory, 1 ), "3 it did not end\n" );
+    ok( factory_reach( &factory.ready, 2 ), "3 nobody in its place\n" );
+    ok( factory_settle( factory.handle, 1, 1 ), "3 it is counted still\n" );
+    CloseHandle( copy );
     factory_close( &factory );
 }
 

@@ -201,8 +201,9 @@ static void check_often( struct ums_factory *f )
     else factory_check( f );
 }
 
-/* By the manager alone, so that what it found wanted still is. The count and shutting down are one
-   word: a thread is made, or the factory is shut down without it. */
+/* By the manager alone, so that what it found wanted still is. The count of those that start and
+   shutting down are one word: a thread is made, or the factory is shut down without it. Who has
+   shut it down may take a total of zero as the end: so that is counted first. */
 struct ums_hand *ums_factory_make( struct ums_factory *f )
 {
     uint32_t starting = atomic_load( &f->starting );
@@ -211,19 +212,19 @@ struct ums_hand *ums_factory_make( struct ums_factory *f )
     atomic_store( &f->asked, 0 );
     if (!ums_factory_wants( f ) || atomic_load( &f->retry_at ) > ke_clock()) return NULL;
     if (!(h = ums_hand_alloc( f, HAND_STARTING ))) return NULL;
+    atomic_fetch_add( &f->refs, 1 );
+    atomic_fetch_add( &f->staying, 1 );
+    atomic_fetch_add( &f->total, 1 );
     do if (starting & FACTORY_SHUT)
     {
-        ums_hand_ended( h );
-        ums_hand_free( h );
+        ums_hand_exits( h );
+        if (ums_hand_free( h )) ums_factory_unref( f );
         return NULL;
     }
     while (!atomic_compare_exchange_weak( &f->starting, &starting, starting + 1 ));
     atomic_store( &h->unready, 1 );
     atomic_store( &h->coming, 1 );
-    atomic_fetch_add( &f->refs, 1 );
     atomic_fetch_add( &f->coming, 1 );
-    atomic_fetch_add( &f->staying, 1 );
-    atomic_fetch_add( &f->total, 1 );
     atomic_store( &f->creating, 1 );
     return h;
 }
@@ -311,6 +312,8 @@ uint32_t ums_factory_shutdown( struct ums_factory *f )
     if (before & FACTORY_SHUT)
         return ums_guess.second_shutdown_counts ? before & ~FACTORY_SHUT : 0;
     poke_all( f );
+    /* it looks after the port no more, for this factory */
+    if (atomic_load( &f->binding ) || atomic_load( &f->queue->releases )) ke_manager_wake();
     return before;
 }
 
@@ -407,6 +410,15 @@ static int may_leave( struct ums_factory *f, struct ums_hand *h )
     return 1;
 }
 
+/* Its factory was shut down. Its place, and the packet that it was given, may be for another one of
+   the port. */
+static ums_status goes_without( struct ums_hand *h )
+{
+    ums_hand_rest( h );
+    ums_queue_check( h->queue );
+    return ums_guess.wait_shut;
+}
+
 int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct ums_packet *packets,
                             uint32_t count, uint32_t *n, ums_status *status )
 {
@@ -416,8 +428,7 @@ int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct um
         atomic_fetch_add( &f->staying, 1 );
     if (ums_factory_is_shut( f ))
     {
-        ums_hand_rest( h );
-        *status = ums_guess.wait_shut;
+        *status = goes_without( h );
         return 1;
     }
     if (!ums_hand_begin_wait( h )) return 0;
@@ -436,11 +447,7 @@ ums_status ums_factory_wait_end( struct ums_factory *f, struct ums_hand *h,
         uint32_t number = atomic_load( &h->word );
         enum hand_woken woken = ums_hand_sleep( h, number, idle_until( f, h, begin ) );
 
-        if (ums_factory_is_shut( f ) && woken != WOKEN_POKED)
-        {
-            ums_hand_rest( h );
-            return ums_guess.wait_shut;
-        }
+        if (ums_factory_is_shut( f ) && woken != WOKEN_POKED) return goes_without( h );
         if (woken == WOKEN_POKED) continue;
         if (woken == WOKEN_OVER)
         {

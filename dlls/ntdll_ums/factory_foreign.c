@@ -7,8 +7,11 @@
  * What stands for a factory in the host is a section of one page, in which its process says who it
  * is and where its code for strangers begins. A process that does not know a handle looks whether it
  * is such a section, and makes the call there: in a thread of that process, which gets a copy of the
- * arguments and ends with the status. So nothing has to wait in a process for calls of others. The
- * access of the handle is checked here, where it is.
+ * arguments and puts the results into it. So nothing has to wait in a process for calls of others.
+ * The access of the handle is checked here, where it is.
+ *
+ * One that waits for packets waits there by such a thread, as a guest, and counts as running only
+ * while it is there: what a thread of another process does with them the queue does not see.
  */
 
 #define WIN32_NO_STATUS
@@ -32,6 +35,7 @@ NTSTATUS NTAPI NtMapViewOfSection( HANDLE, HANDLE, void **, ULONG_PTR, SIZE_T, L
                                    SIZE_T *, ULONG, ULONG, ULONG );
 NTSTATUS NTAPI NtUnmapViewOfSection( HANDLE, void * );
 NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
+NTSTATUS NTAPI NtSetIoCompletion( HANDLE, ULONG_PTR, ULONG_PTR, NTSTATUS, SIZE_T );
 NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
                                  ULONG_PTR, SIZE_T, SIZE_T, void * );
 
@@ -55,6 +59,11 @@ struct request
     uint32_t info_class;
     uint64_t value;                             /* Set, Shutdown */
     WORKER_FACTORY_BASIC_INFORMATION info;      /* Query */
+    uint32_t count, n;                          /* Wait */
+    uint32_t caller;                            /* ... whose thread */
+    NTSTATUS status;
+    uint32_t done;                              /* it did not end before */
+    struct ums_packet packets[FACTORY_BATCH];
 };
 
 static _Atomic uint64_t numbers;
@@ -69,6 +78,39 @@ static uint64_t time_of_birth( HANDLE process )
 
 /* ---- in the process whose factory it is ---- */
 
+/* What was taken for one that is no more. That it is the last in the queue now cannot be helped. */
+static void put_back( struct ums_factory *f, const struct ums_packet *packet )
+{
+    if (packet->key || packet->apc)
+        NtSetIoCompletion( f->queue->port, packet->key, packet->apc, (NTSTATUS)packet->status,
+                           packet->information );
+    else ums_factory_release( f );
+}
+
+/* This thread waits in the place of the stranger's. It does not hear of his end, so it may wait on;
+   what it gets then is for others. */
+static NTSTATUS wait_for_stranger( struct ums_factory *f, struct request *request )
+{
+    HANDLE caller = OpenThread( SYNCHRONIZE, FALSE, request->caller );
+    struct ums_packet packets[FACTORY_BATCH];
+    uint32_t n = 0, i;
+    NTSTATUS status;
+
+    if (!caller) return STATUS_INVALID_HANDLE;
+    ums_handle_own( caller );
+    if (!(status = ums_factory_wait( f, packets, request->count, &n )))
+    {
+        const int gone = !WaitForSingleObject( caller, 0 );
+
+        for (i = 0; i < n; i++)
+            if (gone) put_back( f, &packets[i] );
+            else request->packets[i] = packets[i];
+        request->n = n;
+    }
+    ums_handle_close_own( caller );
+    return status;
+}
+
 static NTSTATUS serve( struct ums_factory *f, struct request *request )
 {
     switch (request->what)
@@ -80,6 +122,8 @@ static NTSTATUS serve( struct ums_factory *f, struct request *request )
     case FOREIGN_SHUTDOWN:
         request->value = ums_factory_shutdown( f );
         return STATUS_SUCCESS;
+    case FOREIGN_WAIT:
+        return wait_for_stranger( f, request );
     default:
         ums_factory_fill( f, &request->info );
         return STATUS_SUCCESS;
@@ -92,12 +136,15 @@ static DWORD WINAPI entry( void *arg )
 {
     struct request *request = arg;
     struct ums_factory *f = request->factory;
-    NTSTATUS status = STATUS_INVALID_HANDLE;
 
-    if (!ums_factory_hold( f )) return (DWORD)status;
-    if (f->number == request->number) status = serve( f, request );
-    ums_factory_unref( f );
-    return (DWORD)status;
+    request->status = STATUS_INVALID_HANDLE;
+    if (ums_factory_hold( f ))
+    {
+        if (f->number == request->number) request->status = serve( f, request );
+        ums_factory_unref( f );
+    }
+    request->done = 1;
+    return 0;
 }
 
 NTSTATUS ums_factory_object( const OBJECT_ATTRIBUTES *attributes, HANDLE *object )
@@ -139,33 +186,40 @@ int ums_factory_show( struct ums_factory *f )
 
 /* ---- in another process ---- */
 
+static struct face *map_copy( HANDLE copy, ACCESS_MASK granted )
+{
+    struct face *view;
+    HANDLE readable;
+
+    if (granted & SECTION_MAP_READ) return map_face( copy, PAGE_READONLY );
+    if (NtDuplicateObject( GetCurrentProcess(), copy, GetCurrentProcess(), &readable,
+                           SECTION_MAP_READ, 0, 0 )) return NULL;
+    ums_handle_own( readable );
+    view = map_face( readable, PAGE_READONLY );
+    ums_handle_close_own( readable );
+    return view;
+}
+
 /* Who is behind the handle, if it has that access? */
 static NTSTATUS look_at( HANDLE handle, ACCESS_MASK access, struct face *face )
 {
-    OBJECT_BASIC_INFORMATION info;
-    struct face *view = NULL;
-    HANDLE copy = NULL;
+    ACCESS_MASK granted;
+    struct face *view;
     NTSTATUS status;
+    HANDLE copy;
 
-    if ((status = NtQueryObject( handle, ObjectBasicInformation, &info, sizeof(info), NULL )))
-        return status;
-    if (!(info.GrantedAccess & SECTION_MAP_READ))
-    {
-        if (NtDuplicateObject( GetCurrentProcess(), handle, GetCurrentProcess(), &copy,
-                               SECTION_MAP_READ, 0, 0 )) return STATUS_OBJECT_TYPE_MISMATCH;
-        ums_handle_own( copy );
-    }
+    if ((status = ums_handle_copy( handle, &copy, &granted ))) return status;
     status = STATUS_OBJECT_TYPE_MISMATCH;
-    if ((view = map_face( copy ? copy : handle, PAGE_READONLY )))
+    if ((view = map_copy( copy, granted )))
     {
         if (!memcmp( view->magic, magic, sizeof(magic) ))
         {
             *face = *view;
-            status = (info.GrantedAccess & access) == access ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
+            status = (granted & access) == access ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
         }
         NtUnmapViewOfSection( GetCurrentProcess(), view );
     }
-    if (copy) ums_handle_close_own( copy );
+    ums_handle_close_own( copy );
     return status;
 }
 
@@ -174,7 +228,6 @@ static NTSTATUS call_there( HANDLE process, void *entry_there, struct request *r
     struct request *there = VirtualAllocEx( process, NULL, sizeof(*request),
                                             MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
     NTSTATUS status = STATUS_NO_MEMORY;
-    DWORD code = 0;
     HANDLE thread;
 
     if (!there) return status;
@@ -183,20 +236,17 @@ static NTSTATUS call_there( HANDLE process, void *entry_there, struct request *r
                                      SKIP_THREAD_ATTACH, 0, 0, 0, NULL )))
     {
         WaitForSingleObject( thread, INFINITE );
-        GetExitCodeThread( thread, &code );
         CloseHandle( thread );
-        status = (NTSTATUS)code;
-        ReadProcessMemory( process, there, request, sizeof(*request), NULL );
+        if (!ReadProcessMemory( process, there, request, sizeof(*request), NULL ) || !request->done)
+            status = STATUS_INVALID_HANDLE;     /* the process has ended */
+        else status = request->status;
     }
     VirtualFreeEx( process, there, 0, MEM_RELEASE );
     return status;
 }
 
-NTSTATUS ums_factory_foreign( HANDLE handle, ACCESS_MASK access, enum ums_foreign what,
-                              ULONG info_class, uint64_t *value,
-                              WORKER_FACTORY_BASIC_INFORMATION *info )
+static NTSTATUS call_foreign( HANDLE handle, ACCESS_MASK access, struct request *request )
 {
-    struct request request;
     struct face face;
     NTSTATUS status;
     HANDLE process;
@@ -205,16 +255,43 @@ NTSTATUS ums_factory_foreign( HANDLE handle, ACCESS_MASK access, enum ums_foreig
     if (face.pid == GetCurrentProcessId()) return STATUS_INVALID_HANDLE;        /* it is just going */
     process = OpenProcess( PROCESS_ALL_ACCESS, FALSE, face.pid );
     if (!process) return STATUS_INVALID_HANDLE;
+    request->factory = face.factory;
+    request->number  = face.number;
+    status = time_of_birth( process ) == face.born ? call_there( process, face.entry, request )
+                                                   : STATUS_INVALID_HANDLE;
+    CloseHandle( process );
+    return status;
+}
+
+NTSTATUS ums_factory_foreign( HANDLE handle, ACCESS_MASK access, enum ums_foreign what,
+                              ULONG info_class, uint64_t *value,
+                              WORKER_FACTORY_BASIC_INFORMATION *info )
+{
+    struct request request;
+    NTSTATUS status;
+
     memset( &request, 0, sizeof(request) );
-    request.factory    = face.factory;
-    request.number     = face.number;
     request.what       = what;
     request.info_class = info_class;
     request.value      = value ? *value : 0;
-    status = time_of_birth( process ) == face.born ? call_there( process, face.entry, &request )
-                                                   : STATUS_INVALID_HANDLE;
-    CloseHandle( process );
-    if (!status && value) *value = request.value;
-    if (!status && info) *info = request.info;
+    if ((status = call_foreign( handle, access, &request ))) return status;
+    if (value) *value = request.value;
+    if (info) *info = request.info;
+    return status;
+}
+
+NTSTATUS ums_factory_foreign_wait( HANDLE handle, struct ums_packet *packets, uint32_t count,
+                                   uint32_t *n )
+{
+    struct request request;
+    NTSTATUS status;
+
+    memset( &request, 0, sizeof(request) );
+    request.what   = FOREIGN_WAIT;
+    request.count  = count;
+    request.caller = GetCurrentThreadId();
+    if ((status = call_foreign( handle, WORKER_FACTORY_WAIT, &request ))) return status;
+    *n = request.n;
+    memcpy( packets, request.packets, request.n * sizeof(*packets) );
     return status;
 }

@@ -12,8 +12,7 @@
  *  - before a handle is closed its entry says so; afterwards it is emptied, unless the value was
  *    used again meanwhile: the entry is another one then, and its number tells;
  *  - while it says so, and for handles that other processes have put here, the host is asked which
- *    factory it is. An answer is put into the table only if the entry has not changed since the
- *    question: so what was true before a close is not noted after it.
+ *    factory it is, each time: of those the table would not learn that they are closed.
  *
  * Not seen: a handle that another process takes out of this one (DUPLICATE_CLOSE_SOURCE).
  *
@@ -176,25 +175,37 @@ struct ums_factory *ums_factory_of_object( HANDLE handle )
     return NULL;
 }
 
-static NTSTATUS ask_host( HANDLE handle, uint64_t seen, ACCESS_MASK access,
-                          struct ums_factory **ret )
+/* What a handle is and what it may do are asked one after the other, and meanwhile the value may be
+   given to something else: so it is a copy that is asked, which nobody else can close. */
+NTSTATUS ums_handle_copy( HANDLE handle, HANDLE *copy, ACCESS_MASK *access )
 {
-    _Atomic uint64_t *entry = entry_at( handle, 1 );
     OBJECT_BASIC_INFORMATION info;
-    struct ums_factory *f;
     NTSTATUS status;
 
-    if ((status = query_basic( handle, &info ))) return status;
-    if (!(f = ums_factory_of_object( handle ))) return STATUS_OBJECT_TYPE_MISMATCH;
-    if (entry && entry_kind( seen ) == ENTRY_NONE)
-    {
-        atomic_fetch_add( &f->handles, 1 );
-        if (!atomic_compare_exchange_strong( entry, &seen,
-                                             next_entry( seen, ENTRY_FACTORY,
-                                                         factory_value( f, info.GrantedAccess ) ) ))
-            atomic_fetch_sub( &f->handles, 1 );
-    }
-    if ((info.GrantedAccess & access) == access)
+    status = NtDuplicateObject( GetCurrentProcess(), handle, GetCurrentProcess(), copy, 0, 0,
+                                DUPLICATE_SAME_ACCESS );
+    if (status) return status;
+    ums_handle_own( *copy );
+    if ((status = query_basic( *copy, &info ))) ums_handle_close_own( *copy );
+    else *access = info.GrantedAccess;
+    return status;
+}
+
+/* The answer is not put into the table: only of handles that came through the hook is their end
+   known. */
+static NTSTATUS ask_host( HANDLE handle, ACCESS_MASK access, struct ums_factory **ret )
+{
+    struct ums_factory *f;
+    ACCESS_MASK granted;
+    NTSTATUS status;
+    HANDLE copy;
+
+    if ((status = ums_handle_copy( handle, &copy, &granted ))) return status;
+    f = ums_factory_of_object( copy );
+    ums_handle_close_own( copy );
+    if (!f) return STATUS_OBJECT_TYPE_MISMATCH;
+    ums_factory_look_abroad( f );               /* the copy may have looked like a handle */
+    if ((granted & access) == access)
     {
         *ret = f;
         return STATUS_SUCCESS;
@@ -215,7 +226,7 @@ NTSTATUS ums_factory_of_handle( HANDLE handle, ACCESS_MASK access, struct ums_fa
         entry = entry_load( handle );
         if (entry_kind( entry ) == ENTRY_PORT) return STATUS_OBJECT_TYPE_MISMATCH;
         if (entry_kind( entry ) == ENTRY_OWN) return STATUS_INVALID_HANDLE;
-        if (entry_kind( entry ) != ENTRY_FACTORY) return ask_host( handle, entry, access, ret );
+        if (entry_kind( entry ) != ENTRY_FACTORY) return ask_host( handle, access, ret );
         if ((entry_access( entry ) & access) != access) return STATUS_ACCESS_DENIED;
         f = entry_factory( entry );
         if (!ums_factory_hold( f )) continue;

@@ -14,6 +14,7 @@
 #include "workerfactory.h"
 
 #define FACTORY_VALID_ACCESS 0x000f00ff         /* [seen] */
+#define FACTORY_BATCH 64                        /* packets that one wait returns at most */
 
 /* ---- factory_handle.c ---- */
 
@@ -21,6 +22,8 @@ int ums_handles_init( void );
 /* A reference to the factory behind a handle with that access, or a status. Enters the kernel for a
    handle that somebody else has put into this process. */
 NTSTATUS ums_factory_of_handle( HANDLE handle, ACCESS_MASK access, struct ums_factory **f );
+/* A copy of any handle, the shim's own, with the same access. */
+NTSTATUS ums_handle_copy( HANDLE handle, HANDLE *copy, ACCESS_MASK *access );
 /* By asking the host: a reference to the factory that any handle of it is of, or NULL. */
 struct ums_factory *ums_factory_of_object( HANDLE handle );
 /* What was asked for, without generic rights and those that factories do not have. */
@@ -51,7 +54,8 @@ uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *c
 
 /* ---- factory_foreign.c ---- */
 
-enum ums_foreign { FOREIGN_RELEASE, FOREIGN_SET, FOREIGN_SHUTDOWN, FOREIGN_QUERY };
+enum ums_foreign { FOREIGN_RELEASE, FOREIGN_SET, FOREIGN_SHUTDOWN, FOREIGN_QUERY,
+                   FOREIGN_WAIT };
 
 /* What stands for a factory in the host; and what other processes have to know of it. 0: memory is
    short */
@@ -61,12 +65,17 @@ int ums_factory_show( struct ums_factory *f );
 NTSTATUS ums_factory_foreign( HANDLE handle, ACCESS_MASK access, enum ums_foreign what,
                               ULONG info_class, uint64_t *value,
                               WORKER_FACTORY_BASIC_INFORMATION *info );
+NTSTATUS ums_factory_foreign_wait( HANDLE handle, struct ums_packet *packets, uint32_t count,
+                                   uint32_t *n );
 
 /* ---- factory_nt.c ---- */
 
 void ums_factory_fill( struct ums_factory *f, WORKER_FACTORY_BASIC_INFORMATION *info );
 /* What asks for threads at once has them when it returns. */
 NTSTATUS ums_factory_set_and_wait( struct ums_factory *f, ULONG info_class, uint64_t value );
+/* By the calling thread, whoever has made it. */
+NTSTATUS ums_factory_wait( struct ums_factory *f, struct ums_packet *packets, uint32_t count,
+                           uint32_t *n );
 
 /* ---- factory_threads.c ---- */
 

@@ -25,7 +25,6 @@
 #define PORT_MODIFY_STATE 0x2
 #define PROCESS_NEEDED    (PROCESS_CREATE_THREAD | PROCESS_VM_OPERATION | PROCESS_VM_WRITE)
 #define TYPE_ROOM         256                   /* bytes for an object type and its name */
-#define BATCH_MAX         64                    /* packets that one wait returns at most */
 
 NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
 
@@ -409,13 +408,15 @@ static NTSTATUS hand_for( struct ums_factory *f, struct ums_hand **ret )
 }
 
 /* A UMS worker blocks here like in any kernel call. */
-static NTSTATUS wait_for_packets( struct ums_factory *f, struct ums_hand *h,
-                                  struct ums_packet *packets, uint32_t count, uint32_t *n )
+NTSTATUS ums_factory_wait( struct ums_factory *f, struct ums_packet *packets, uint32_t count,
+                           uint32_t *n )
 {
     struct ums_context *self = ke_current();
+    struct ums_hand *h = NULL;
     ums_status status;
     int blocked = 0;
 
+    if ((status = hand_for( f, &h ))) return status;
     if (ums_factory_wait_begin( f, h, packets, count, n, &status )) return status;
     if (self && self->kind == CONTEXT_WORKER)
     {
@@ -461,24 +462,27 @@ NTSTATUS NTAPI NtWaitForWorkViaWorkerFactory( HANDLE handle, PFILE_IO_COMPLETION
                                               PWORKER_FACTORY_DEFERRED_WORK deferred )
 {
     const uint32_t version = windows_version();
-    struct ums_packet packets[BATCH_MAX];
+    struct ums_packet packets[FACTORY_BATCH];
     struct ums_factory *f;
-    struct ums_hand *h = NULL;
     uint32_t n = 0;
     uint64_t message = 0;
     NTSTATUS status;
 
     if (version < 0x602) count = 1;
     if (!out || !count) return ums_guess.wait_no_packets;
-    if (count > BATCH_MAX) count = BATCH_MAX;
+    if (count > FACTORY_BATCH) count = FACTORY_BATCH;
     if (!can_write( out, count * sizeof(*out) ) ||
         (version >= 0x602 && !ums_try_store32( returned, 0 )) ||
         (version >= 0x603 && deferred && !ums_try_load( deferred, &message )))
         return STATUS_ACCESS_VIOLATION;
     if (message) return ums_guess.wait_deferred_alpc;
-    if ((status = ums_factory_of_handle( handle, WORKER_FACTORY_WAIT, &f ))) return status;
-    if (!(status = hand_for( f, &h ))) status = wait_for_packets( f, h, packets, count, &n );
-    ums_factory_unref( f );
+    if (!(status = ums_factory_of_handle( handle, WORKER_FACTORY_WAIT, &f )))
+    {
+        status = ums_factory_wait( f, packets, count, &n );
+        ums_factory_unref( f );
+    }
+    else if (status == STATUS_OBJECT_TYPE_MISMATCH)
+        status = ums_factory_foreign_wait( handle, packets, count, &n );
     if (status) return status;
     store_packets( out, packets, n );
     if (version >= 0x602) *returned = n;

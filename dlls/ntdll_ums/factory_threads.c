@@ -141,14 +141,15 @@ static int has_room( struct ums_queue *q )
     return 1;
 }
 
-/* Fewer than RING_FULL are there, and as many come at most: so there is room for all. */
+/* Fewer than RING_FULL are there, and as many come at most: so there is room for all. If fewer come
+   there are no more; what is posted then wakes the manager. */
 static void drain( struct ums_queue *q )
 {
     FILE_IO_COMPLETION_INFORMATION packets[RING_FULL];
-    ULONG i, n;
+    ULONG i, n = RING_FULL;
 
     atomic_store( &q->full, 0 );
-    while (has_room( q ) && (n = fetch( q, packets )))
+    while (n == RING_FULL && has_room( q ) && (n = fetch( q, packets )))
     {
         for (i = 0; i < n; i++)
         {
@@ -224,7 +225,8 @@ static void look_at_factory( struct round *round, struct ums_factory *f )
     if (atomic_load( &f->abroad ) && !atomic_load( &f->handles ))
     {
         ums_factory_look_abroad( f );
-        if (atomic_load( &f->open )) not_later( round, ABROAD_LOOK );
+        if (!atomic_load( &f->open )) return;
+        not_later( round, ABROAD_LOOK );
         round->active = 1;
     }
 }

@@ -118,6 +118,7 @@ void ums_local_end( struct ums_context *self );
 
 /* hook_unix.c, called from assembly */
 uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args );
+uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args );
 
 /* handlers, hook_special.c */
 uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
@@ -170,6 +171,7 @@ extern uint8_t  ums_call_class[];               /* HOOK_* by number; written bef
 extern void    *ums_dispatcher;                 /* Wine's own */
 extern void    *ums_unix_dispatcher;            /* Wine's own, for Unix calls */
 extern void     ums_unix_hook( void );
+extern uint64_t ums_unix_plain( uint64_t library, uint32_t code, void *args );
 extern void    *ums_stub_native[];              /* private copies of the stubs, by row */
 extern void     ums_dispatcher_hook( void );
 extern void     ums_stub_hook( void );          /* entered from an island with the row in eax */

@@ -11,6 +11,8 @@
  * using it; and what they do with the calling thread, they would do as the scheduler. Reading the
  * precise time is known to need nothing of the thread; it is made where the worker is, on a carrier
  * with the scheduler's TEB.
+ *
+ * For a thread that works for a factory they are calls that may block, and nothing else.
  */
 
 #include <windows.h>
@@ -19,6 +21,7 @@
 #include "ums_core.h"
 #include "hook.h"
 #include "ke_win32.h"
+#include "factory_host.h"
 #include "record.h"
 
 #define MXCSR_CONTROL (~(uint32_t)0x3f)         /* without what has happened */
@@ -77,6 +80,21 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
     ret = native( library, code, args );
     self->inside = 0;
     if (entered) ums_worker_back( self );
+    return ret;
+}
+
+/* From assembly, by a thread that works for a factory: it counts as blocked when it takes long, as in
+   a system call. */
+uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args )
+{
+    struct ums_hand *h = ums_hand_current();
+    uint64_t ret;
+    int entered;
+
+    if (library == local_library && code == local_code) return ums_unix_plain( library, code, args );
+    entered = ums_hand_enters( h );
+    ret = ums_unix_plain( library, code, args );
+    if (entered) ums_hand_is_back( h );
     return ret;
 }
 

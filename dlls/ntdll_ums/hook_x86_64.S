@@ -113,8 +113,27 @@ ums_unix_hook:
         movq    %gs:(%rax),%rax
         testq   %rax,%rax
         jnz     ums_unix_call
+        movl    ums_hand_offset(%rip),%eax
+        cmpq    $0,%gs:(%rax)                   /* the thread's hand */
+        jne     ums_unix_hand_call
         jmp     *ums_unix_dispatcher(%rip)
         .seh_endproc
+
+/* uint64_t ums_unix_plain( library, code, args ): the call as it stands. A thread that was stopped in
+   it is said to be in here (ke_is_asleep). */
+        .globl  ums_unix_plain, ums_unix_plain_end
+        .def    ums_unix_plain; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_unix_plain
+ums_unix_plain:
+        subq    $0x28,%rsp
+        .seh_stackalloc 0x28
+        .seh_endprologue
+        call    *ums_unix_dispatcher(%rip)
+        addq    $0x28,%rsp
+        ret
+        .seh_endproc
+ums_unix_plain_end:
 
 /*
  * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and let C decide. rcx: argument 5;

@@ -87,11 +87,15 @@ void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
     else address_wait( word, value, timeout );
 }
 
-/* In the system call, or right before or behind it; as ums_linux_syscall hands on its arguments. */
+/* In the system call, or right before or behind it; as ums_linux_syscall hands on its arguments. Or
+   in a call of Wine's into the Unix side: the thread is a hand, which is counted, and nothing else is
+   under way. */
 int ke_is_asleep( const CONTEXT *context )
 {
-    extern char ums_linux_syscall_end[];
+    extern char ums_linux_syscall_end[], ums_unix_plain_end[];
 
+    if (context->Rip - (ULONG_PTR)ums_unix_plain <
+        (ULONG_PTR)ums_unix_plain_end - (ULONG_PTR)ums_unix_plain) return 1;
     return use_futex && context->Rip - (ULONG_PTR)ums_linux_syscall <
            (ULONG_PTR)ums_linux_syscall_end - (ULONG_PTR)ums_linux_syscall &&
            context->Rsi == FUTEX_WAIT_PRIVATE;

@@ -49,7 +49,8 @@ void ke_look_at_stack( struct ums_context *w );
 uint32_t ke_scheduler_tid( struct ums_scheduler *s );         /* 0: it is no thread's */
 int ke_is_our_code( ULONG_PTR rip );
 int ke_is_user_code( uint64_t rip );            /* Windows memory, and not ours */
-int ke_is_asleep( const CONTEXT *context );     /* a thread that was stopped there is in ke_wait */
+int ke_is_asleep( const CONTEXT *context );     /* a thread that was stopped there is in ke_wait, or
+                                                   in a Unix call of its program */
 
 void ke_fault_start( void );                    /* ke_fault.c; once */
 

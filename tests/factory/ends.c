@@ -1,0 +1,56 @@
+/*
+ * White box, worker factories: the end of a hand.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "kit.h"
+
+void a_hand_that_ends_takes_nothing_along( void **state )
+{
+    struct ums_factory *f = factory( 1, 0 );
+    struct ums_hand *a = hand( f ), *b = hand( f ), *c = hand( f ), *d = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    assert_false( begins( f, b ) );
+    assert_false( begins( f, c ) );
+    assert_false( begins( f, d ) );
+    ums_factory_release( f );
+    assert_int_equal( state_of( d ), HAND_GIVEN );
+    ends( d );                                          /* its packet is c's */
+    is_given( c );
+    ums_factory_release( f );
+    assert_int_equal( state_of( b ), HAND_WAITING );
+    ends( c );                                          /* its place is b's */
+    is_given( b );
+    assert_true( ums_hand_blocks( b ) );
+    assert_int_equal( running( f ), 0 );
+    ends( b );
+    assert_int_equal( running( f ), 0 );
+    ends( a );                                          /* off the stack */
+    ums_factory_release( f );
+    assert_int_equal( pending( f ), 1 );
+    finish( f );
+}
+
+void an_ended_hand_on_the_stack_is_passed_over( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f ), *b = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    assert_false( begins( f, b ) );
+    assert_true( ums_hand_exits( b ) );
+    assert_false( ums_hand_free( b ) );                 /* somebody can still come across it */
+    atomic_store( &manager_wakes, 0 );
+    ums_factory_release( f );
+    is_given( a );
+    assert_true( atomic_load( &manager_wakes ) > 0 );
+    assert_true( ums_hand_free( b ) );
+    ums_factory_unref( f );
+    ends( a );
+    finish( f );
+}

@@ -1,0 +1,100 @@
+/*
+ * White box, worker factories: packets, in which order and how many at once.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "kit.h"
+
+void packets_come_in_order_and_in_batches( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f );
+    struct ums_packet packets[8];
+    ums_status status;
+    uint64_t key;
+    uint32_t n;
+
+    (void)state;
+    for (key = 1; key <= 5; key++) post( f, key );
+    assert_true( ums_factory_wait_begin( f, a, packets, 3, &n, &status ) );
+    assert_int_equal( n, 3 );
+    for (key = 1; key <= 3; key++)
+    {
+        assert_int_equal( packets[key - 1].key, key );
+        assert_int_equal( packets[key - 1].apc, key + 1 );
+    }
+    assert_true( ums_factory_wait_begin( f, a, packets, 8, &n, &status ) );
+    assert_int_equal( n, 2 );
+    assert_int_equal( packets[1].key, 5 );
+    assert_int_equal( pending( f ), 0 );
+    ends( a );
+    finish( f );
+}
+
+void one_release_a_wait( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f );
+    struct ums_packet packets[8];
+    ums_status status;
+    uint32_t n;
+    int i;
+
+    (void)state;
+    for (i = 0; i < 3; i++) ums_factory_release( f );
+    for (i = 3; i; i--)
+    {
+        struct ums_factory_counts counts;
+
+        ums_factory_count( f, &counts );
+        assert_int_equal( counts.releases, i );
+        assert_true( ums_factory_wait_begin( f, a, packets, 8, &n, &status ) );
+        assert_int_equal( n, 1 );
+        assert_int_equal( packets[0].key, 0 );
+    }
+    assert_false( begins( f, a ) );
+    ends( a );
+    finish( f );
+}
+
+void neither_source_starves_the_other( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f );
+    struct ums_packet packet;
+    ums_status status;
+    uint32_t n, i, released = 0;
+
+    (void)state;
+    for (i = 0; i < 4; i++) ums_factory_release( f );
+    for (i = 1; i <= 4; i++) post( f, i );
+    for (i = 0; i < 4; i++)
+    {
+        assert_true( ums_factory_wait_begin( f, a, &packet, 1, &n, &status ) );
+        released += !packet.key;
+    }
+    assert_int_equal( released, 2 );
+    for (i = 0; i < 4; i++) assert_true( begins( f, a ) );
+    ends( a );
+    finish( f );
+}
+
+void a_full_ring_takes_no_more( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_packet packet = { 1, 1, 1, 1 };
+    int i;
+
+    (void)state;
+    for (i = 0; i < RING_SLOTS; i++)
+    {
+        assert_int_equal( ums_queue_room( f->queue ), i < RING_FULL );
+        assert_true( ums_queue_put( f->queue, &packet ) );
+    }
+    assert_false( ums_queue_put( f->queue, &packet ) );
+    for (i = 0; i < RING_SLOTS; i++) assert_true( ums_queue_drain( f->queue, &packet ) );
+    assert_false( ums_queue_drain( f->queue, &packet ) );
+    finish( f );
+}

@@ -1,0 +1,113 @@
+/*
+ * White box, worker factories: who runs, and how many.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "kit.h"
+
+void who_waited_shortest_comes_first( void **state )
+{
+    struct ums_factory *f = factory( 4, 0 );
+    struct ums_hand *a = hand( f ), *b = hand( f ), *c = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    assert_false( begins( f, b ) );
+    assert_false( begins( f, c ) );
+    ums_factory_release( f );
+    is_given( c );
+    assert_int_equal( state_of( b ), HAND_WAITING );
+    ums_factory_release( f );
+    is_given( b );
+    ums_factory_release( f );
+    is_given( a );
+    assert_int_equal( running( f ), 3 );
+    ends( a );
+    ends( b );
+    ends( c );
+    finish( f );
+}
+
+void no_more_run_than_the_port_allows( void **state )
+{
+    struct ums_factory *f = factory( 1, 0 );
+    struct ums_hand *a = hand( f ), *b = hand( f ), *c = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    assert_false( begins( f, b ) );
+    assert_false( begins( f, c ) );
+    ums_factory_release( f );
+    ums_factory_release( f );
+    ums_factory_release( f );
+    is_given( c );
+    assert_int_equal( state_of( b ), HAND_WAITING );
+    assert_int_equal( pending( f ), 2 );
+
+    assert_true( ums_hand_blocks( c ) );                /* another one in its place */
+    is_given( b );
+    assert_int_equal( state_of( a ), HAND_WAITING );
+    ums_hand_is_back( c );                              /* too many for a moment */
+    assert_int_equal( running( f ), 2 );
+    assert_false( begins( f, c ) );                     /* it is one of two: not its turn */
+    assert_int_equal( pending( f ), 1 );
+    assert_int_equal( running( f ), 1 );
+    assert_true( begins( f, b ) );                      /* the one that runs takes the next */
+    assert_int_equal( pending( f ), 0 );
+    ends( a );
+    ends( b );
+    ends( c );
+    finish( f );
+}
+
+void a_call_that_may_block_counts_after_the_second_look( void **state )
+{
+    struct ums_factory *f = factory( 1, 0 );
+    struct ums_hand *a = hand( f ), *b = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    assert_false( begins( f, b ) );
+    ums_factory_release( f );
+    ums_factory_release( f );
+    is_given( b );
+    atomic_store( &manager_wakes, 0 );
+    assert_true( ums_hand_enters( b ) );
+    assert_int_equal( atomic_load( &manager_wakes ), 1 );       /* somebody has to look */
+    assert_true( ums_queue_watch( f->queue ) );
+    assert_int_equal( state_of( a ), HAND_WAITING );
+    ums_hand_is_back( b );                              /* quick: nothing has happened */
+    assert_true( ums_hand_enters( b ) );
+    assert_true( ums_queue_watch( f->queue ) );         /* another call: the first look */
+    assert_int_equal( state_of( a ), HAND_WAITING );
+    assert_false( ums_queue_watch( f->queue ) );
+    is_given( a );
+    assert_int_equal( state_of( b ), HAND_BLOCKED );
+    ums_hand_is_back( b );
+    assert_int_equal( running( f ), 2 );
+    ends( a );
+    ends( b );
+    finish( f );
+}
+
+void nobody_looks_where_no_packet_waits( void **state )
+{
+    struct ums_factory *f = factory( 1, 0 );
+    struct ums_hand *a = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    ums_factory_release( f );
+    is_given( a );
+    atomic_store( &manager_wakes, 0 );
+    assert_true( ums_hand_enters( a ) );
+    assert_int_equal( atomic_load( &manager_wakes ), 0 );
+    ums_factory_release( f );                           /* now one does */
+    assert_int_equal( atomic_load( &manager_wakes ), 1 );
+    ums_hand_is_back( a );
+    assert_false( ums_queue_watch( f->queue ) );
+    ends( a );
+    finish( f );
+}
