@@ -198,6 +198,7 @@ X( factory_port, factory_port_two, 30 )
 X( factory_port, factory_port_blocked_read, 30 )
 X( factory_port, factory_port_not_blocked, 30 )
 X( factory_port, factory_port_many, 30 )
+X( factory_port, factory_port_crowd, 30 )
 X( factory_port, factory_port_left, 30 )
 
 X( factory_threads, factory_threads_minimum, 30 )

@@ -436,6 +436,31 @@ START_TEST( factory_port_many )
     factory_close( &factory );
 }
 
+#define PORTS 40
+
+/* 2.5 however many ports are served, none is forgotten */
+START_TEST( factory_port_crowd )
+{
+    static struct factory factories[PORTS];
+    int i;
+
+    for (i = 0; i < PORTS; i++)
+    {
+        if (!factory_open( &factories[i] )) return;
+        STATUS_IS( "1.3", factory_set( factories[i].handle, WorkerFactoryBindingCount, 1 ),
+                   STATUS_SUCCESS );
+    }
+    /* whoever looks at all of them now and then has done so */
+    ok( factory_stays( &factories[PORTS - 1].handled, 0 ), "2.5 a packet that nobody has posted\n" );
+    for (i = PORTS - 1; i >= 0; i -= PORTS - 1)
+    {
+        post( &factories[i], i );
+        ok( factory_reach( &factories[i].handled, 1 ), "2.5 no packet from port %d of %d\n", i + 1,
+            PORTS );
+    }
+    for (i = 0; i < PORTS; i++) factory_close( &factories[i] );
+}
+
 /* 2.5 what no worker has taken stays in the port when the factory goes */
 START_TEST( factory_port_left )
 {

@@ -443,7 +443,9 @@ static void attach( struct attachment *attachment )
     if (!error) error = ums_ntdll->activate();
     if (!error) error = redirect( attachment );
     if (error) refuse( attachment, error );
-    else settle( (HMODULE)attachment->self, !prefix );
+    /* in a prefix the children have it by themselves, but for those that ask for nothing but ntdll's
+       names: where the launcher has served, it serves them too */
+    else settle( (HMODULE)attachment->self, attachment->block || !prefix );
 }
 
 BOOL ums_attach_requested( void )

@@ -81,10 +81,10 @@ static uint64_t time_of_birth( HANDLE process )
 /* What was taken for one that is no more. That it is the last in the queue now cannot be helped. */
 static void put_back( struct ums_factory *f, const struct ums_packet *packet )
 {
-    if (packet->key || packet->apc)
+    if (packet->key || packet->apc || packet->status || packet->information)
         NtSetIoCompletion( f->queue->port, packet->key, packet->apc, (NTSTATUS)packet->status,
                            packet->information );
-    else ums_factory_release( f );
+    else if (ums_queue_release( f->queue )) ums_queue_check( f->queue );    /* shut or not */
 }
 
 /* This thread waits in the place of the stranger's. It does not hear of his end, so it may wait on;
@@ -93,12 +93,13 @@ static NTSTATUS wait_for_stranger( struct ums_factory *f, struct request *reques
 {
     HANDLE caller = OpenThread( SYNCHRONIZE, FALSE, request->caller );
     struct ums_packet packets[FACTORY_BATCH];
-    uint32_t n = 0, i;
+    uint32_t n = 0, i, count = request->count;
     NTSTATUS status;
 
+    if (count > FACTORY_BATCH) count = FACTORY_BATCH;
     if (!caller) return STATUS_INVALID_HANDLE;
     ums_handle_own( caller );
-    if (!(status = ums_factory_wait( f, packets, request->count, &n )))
+    if (!(status = ums_factory_wait( f, packets, count, &n )))
     {
         const int gone = !WaitForSingleObject( caller, 0 );
 
@@ -291,6 +292,7 @@ NTSTATUS ums_factory_foreign_wait( HANDLE handle, struct ums_packet *packets, ui
     request.count  = count;
     request.caller = GetCurrentThreadId();
     if ((status = call_foreign( handle, WORKER_FACTORY_WAIT, &request ))) return status;
+    if (request.n > count) return STATUS_INVALID_HANDLE;    /* not what one of us would say */
     *n = request.n;
     memcpy( packets, request.packets, request.n * sizeof(*packets) );
     return status;

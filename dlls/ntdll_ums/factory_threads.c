@@ -182,6 +182,8 @@ void ke_factory_closed( struct ums_factory *f, int last )
 
 /* ---- the manager ---- */
 
+#define POLL 20000                              /* 100 ns: ports that it cannot wait for */
+
 struct round                                    /* what it will wait for */
 {
     HANDLE   objects[MAXIMUM_WAIT_OBJECTS];
@@ -201,8 +203,13 @@ static void add_port( struct round *round, struct ums_queue *q )
 {
     DWORD i;
 
-    if (round->count == MAX_PORTS || !has_room( q )) return;
+    if (!has_room( q )) return;
     for (i = 1; i < round->count; i++) if (round->objects[i] == q->port) return;
+    if (round->count == MAX_PORTS)
+    {
+        not_later( round, POLL );
+        return;
+    }
     round->hands[round->count] = NULL;
     round->objects[round->count++] = q->port;
 }

@@ -34,6 +34,7 @@
 #define SOON_LOOKS      20
 #define MOMENT          2000                    /* 100 ns */
 #define PATIENCE        100000000               /* so long a handler waits for its answer */
+#define BEGIN_PATIENCE  30000000                /* ... of a warden that has not begun */
 #define CARRIER_LOOKS   500                     /* each a MOMENT: a carrier takes time to leave */
 #define DISMISSAL       500                     /* ms */
 #define LAST_ROUNDS     2                       /* without anybody to look after */
@@ -113,7 +114,9 @@ static int64_t linux_clock( void )
    worker's code: that takes no call of the warden's. */
 static int give_up( struct slot *slot, uint32_t state, int64_t waited )
 {
-    if (waited < PATIENCE && !atomic_load( &stopped )) return 0;
+    int64_t patience = atomic_load( &warden_thread ) ? PATIENCE : BEGIN_PATIENCE;
+
+    if (waited < patience && !atomic_load( &stopped )) return 0;
     if (state == SLOT_ASKED) return change_slot( slot, state, SLOT_FREE );
     if (state == SLOT_DECIDED && slot->question != KE_PARKED) return 0;
     return change_slot( slot, state, SLOT_ABANDONED );

@@ -52,17 +52,41 @@ static HANDLE create( const char *path )
 
 /* ---- memory ---- */
 
+/* All of it has to be there before it is mapped: a page that a full disk cannot give would end the
+   program, in the middle of a switch even. */
+static int fill( HANDLE ring, size_t size )
+{
+    static const char zeros[0x10000];
+    DWORD done;
+    size_t at;
+
+    for (at = 0; at < size; at += done)
+        if (!WriteFile( ring, zeros, (DWORD)min( sizeof(zeros), size - at ), &done, NULL ) || !done)
+            return 0;
+    return 1;
+}
+
 static void *map( HANDLE ring, size_t size )
 {
     HANDLE section;
     void *memory;
 
-    if (ring == INVALID_HANDLE_VALUE) return NULL;
+    if (ring == INVALID_HANDLE_VALUE || !fill( ring, size )) return NULL;
     section = CreateFileMappingA( ring, NULL, PAGE_READWRITE, 0, (DWORD)size, NULL );
     if (!section) return NULL;
     memory = MapViewOfFile( section, FILE_MAP_WRITE, 0, 0, size );
     CloseHandle( section );
     return memory;
+}
+
+static void delete_rings( void )
+{
+    BOOLEAN gone = TRUE;
+    IO_STATUS_BLOCK io;
+
+    NtSetInformationFile( ring_file, &io, &gone, sizeof(gone), DISPOSITION_CLASS );
+    NtClose( ring_file );
+    ring_file = INVALID_HANDLE_VALUE;
 }
 
 static void *make_memory( const char *path, size_t size )
@@ -74,8 +98,9 @@ static void *make_memory( const char *path, size_t size )
     lstrcatA( name, ".ring" );
     ring_file = create( name );
     if ((memory = map( ring_file, size ))) return memory;
-    ums_warn( "UMS_TRACE: %s cannot be mapped (error %lu): if the process is killed its trace is lost",
-             name, GetLastError() );
+    ums_warn( "UMS_TRACE: %s cannot be made (error %lu): if the process is killed its trace is lost",
+              name, GetLastError() );
+    if (ring_file != INVALID_HANDLE_VALUE) delete_rings();
     return VirtualAlloc( NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
 }
 
@@ -216,13 +241,9 @@ static int write_file( const char *text, size_t size )
 /* If the file cannot go, it says that nothing is missing. */
 static void drop_rings( void )
 {
-    BOOLEAN gone = TRUE;
-    IO_STATUS_BLOCK io;
-
     ums_record->magic[7] = '0';
     NtUnmapViewOfSection( GetCurrentProcess(), ums_record );
-    NtSetInformationFile( ring_file, &io, &gone, sizeof(gone), DISPOSITION_CLASS );
-    NtClose( ring_file );
+    delete_rings();
 }
 
 /* Two threads may end the process at once: whoever is second is ended by the first, here. */

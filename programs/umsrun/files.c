@@ -49,18 +49,28 @@ static DWORD read_all( HANDLE file, struct pe_bytes *bytes )
     return done == bytes->size ? 0 : ERROR_READ_FAULT;
 }
 
-int read_file( const WCHAR *path, struct pe_bytes *bytes )
+static DWORD read_bytes( const WCHAR *path, struct pe_bytes *bytes )
 {
     HANDLE file = open_file( path );
     DWORD error;
 
     bytes->data = NULL;
-    if (file == INVALID_HANDLE_VALUE) return fail_with_error( path, GetLastError() );
-    error = read_all( file, bytes );
+    if (file == INVALID_HANDLE_VALUE) return GetLastError();
+    if ((error = read_all( file, bytes ))) free_bytes( bytes );
     CloseHandle( file );
-    if (!error) return 0;
-    free_bytes( bytes );
-    return fail_with_error( path, error );
+    return error;
+}
+
+int read_file( const WCHAR *path, struct pe_bytes *bytes )
+{
+    DWORD error = read_bytes( path, bytes );
+
+    return error ? fail_with_error( path, error ) : 0;
+}
+
+BOOL try_read_file( const WCHAR *path, struct pe_bytes *bytes )
+{
+    return !read_bytes( path, bytes );
 }
 
 static void old_name( const WCHAR *path, int i, WCHAR *old )

@@ -51,8 +51,9 @@ static void default_output( const WCHAR *path, WCHAR *output )
  * the folder
  */
 
-/* Another program with the shim in this folder: the DLLs are its too. */
-static BOOL others_in_folder( const WCHAR *dir, const WCHAR *but )
+/* Another program with the shim in this folder: the DLLs are its too. One that cannot be read may have
+ * it. *flags: what all of them have. */
+static BOOL others_in_folder( const WCHAR *dir, const WCHAR *but, DWORD *flags )
 {
     WCHAR pattern[LONG_PATH + 20], path[LONG_PATH + MAX_PATH];
     struct pe_report report;
@@ -62,17 +63,24 @@ static BOOL others_in_folder( const WCHAR *dir, const WCHAR *but )
     HANDLE search;
 
     wcscat( wcscpy( pattern, dir ), L"*.exe" );
+    *flags = 0;
     if ((search = FindFirstFileW( pattern, &data )) == INVALID_HANDLE_VALUE) return FALSE;
     do
     {
         wcscat( wcscpy( path, dir ), data.cFileName );
         if (!lstrcmpiW( path, but ) || (data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)) continue;
-        if (read_file( path, &bytes )) continue;
+        if (!try_read_file( path, &bytes ))
+        {
+            found = TRUE;
+            continue;
+        }
         pe_look( &bytes, NULL, &report );
-        found = report.kind == PE_PROGRAM;
         free_bytes( &bytes );
+        if (report.kind != PE_PROGRAM) continue;
+        found = TRUE;
+        *flags |= report.flags;
     }
-    while (!found && FindNextFileW( search, &data ));
+    while (FindNextFileW( search, &data ));
     FindClose( search );
     return found;
 }
@@ -140,6 +148,7 @@ static int prepare_request( const struct job *job, char *dir, size_t size,
                             struct pe_request *request, BOOL *copied )
 {
     WCHAR shim[LONG_PATH], folder[LONG_PATH];
+    DWORD flags;
 
     *copied = FALSE;
     dir[0] = 0;
@@ -148,7 +157,8 @@ static int prepare_request( const struct job *job, char *dir, size_t size,
     if (job->dlls[0]) return narrow_path( job->dlls, dir, size );
     folder_of( job->output, folder );
     if (find_shim( shim ) || copy_dlls( shim, folder, copied )) return EXIT_FAILED;
-    if (*copied || others_in_folder( folder, job->output )) request->flags |= PE_COPIED;
+    others_in_folder( folder, job->output, &flags );
+    if (*copied || (flags & PE_COPIED)) request->flags |= PE_COPIED;
     if (!lstrcmpiW( shim, folder )) request->flags &= ~PE_COPIED;
     return 0;
 }
@@ -190,6 +200,7 @@ static int install( struct job *job )
 static void clean_folder( const struct job *job, DWORD flags )
 {
     WCHAR dir[LONG_PATH], shim[LONG_PATH], backup[LONG_PATH + 20];
+    DWORD others;
 
     backup_name( job->path, backup );
     if (same_file( job->path, backup )) DeleteFileW( backup );
@@ -198,7 +209,7 @@ static void clean_folder( const struct job *job, DWORD flags )
     if (!(flags & PE_COPIED)) return;
     folder_of( job->path, dir );
     if (!find_shim( shim ) && !lstrcmpiW( shim, dir )) return;
-    if (others_in_folder( dir, job->path ))
+    if (others_in_folder( dir, job->path, &others ))
         say( L"  ntdll_ums.dll and kernel32_ums.dll stay: another program beside it has the shim" );
     else delete_dlls( dir );
 }
@@ -311,6 +322,10 @@ static int read_options( int argc, WCHAR **argv, struct job *job )
     if (job->in_place && job->output[0]) return usage();
     if (job->in_place) wcscpy( job->output, job->path );
     else if (!job->output[0]) default_output( job->path, job->output );
+    len = wcslen( job->output );
+    if (len < 5 || lstrcmpiW( job->output + len - 4, L".exe" ))
+        return fail( L"%ls: its name has to end with .exe, by which --uninstall of another program "
+                     L"finds out that the DLLs are still wanted", job->output );
     if (!job->in_place && file_exists( job->output ))
         return fail( L"%ls is there already; give another --output, or delete it", job->output );
     return 0;

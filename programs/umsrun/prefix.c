@@ -158,6 +158,15 @@ static int install( struct prefix *prefix )
  * --uninstall-prefix, --prefix-status
  */
 
+/* Somebody has put Wine's own kernel32.dll back, or an installation has failed half way. */
+static BOOL has_remains( const struct prefix *prefix )
+{
+    WCHAR path[LONG_PATH + 20];
+
+    wcscat( wcscpy( path, prefix->system32 ), L"kernel32_ums.dll" );
+    return is_wines_own( prefix ) && (!wcscmp( prefix->override, native ) || file_exists( path ));
+}
+
 /* The setting first: from then on programs get Wine's own kernel32, whatever is in system32. What
  * belongs there is the file of the Wine that runs, which is what ours was made of unless Wine was
  * updated. */
@@ -165,7 +174,7 @@ static int uninstall( struct prefix *prefix )
 {
     LSTATUS error;
 
-    if (prefix->report.kind != PE_KERNEL32)
+    if (prefix->report.kind != PE_KERNEL32 && !has_remains( prefix ))
     {
         say( L"this prefix does not have the shim" );
         return NOT_INSTALLED;
@@ -174,6 +183,12 @@ static int uninstall( struct prefix *prefix )
     {
         error = RegDeleteKeyValueW( HKEY_CURRENT_USER, overrides, L"kernel32" );
         if (error) return fail_with_error( L"the prefix's setting DllOverrides\\kernel32", error );
+    }
+    if (prefix->report.kind != PE_KERNEL32)
+    {
+        delete_dlls( prefix->system32 );
+        say( L"what was left of the shim in this prefix is gone; its kernel32.dll was Wine's own already" );
+        return 0;
     }
     if (write_file( prefix->path, &prefix->wine )) return EXIT_FAILED;
     delete_dlls( prefix->system32 );

@@ -50,18 +50,23 @@ static DWORD find_one( void )
     return count == 1 ? found : 0;
 }
 
+#define TRIES 100
+
+/* Not for ever: the process may have been stopped, or killed, in the middle of writing. */
 static void read_hud( const struct ums_hud *hud, struct ums_hud *copy )
 {
     int32_t round;
+    int i;
 
-    do
+    for (i = 0; i < TRIES; i++)
     {
-        while ((round = hud->round) & 1) Sleep( 0 );
+        round = hud->round;
         MemoryBarrier();
         *copy = *hud;
         MemoryBarrier();
+        if (!(round & 1) && hud->round == round) return;
+        Sleep( 1 );
     }
-    while (hud->round != round);
 }
 
 /* On a console one line is written over and over. */

@@ -29,6 +29,7 @@ int find_shim( WCHAR *dir );
 
 /* files.c: whole files. Each says what is wrong and returns EXIT_FAILED, or 0. */
 int read_file( const WCHAR *path, struct pe_bytes *bytes );
+BOOL try_read_file( const WCHAR *path, struct pe_bytes *bytes );        /* says nothing */
 int write_file( const WCHAR *path, const struct pe_bytes *bytes );     /* all or nothing */
 void delete_old( const WCHAR *path );       /* what write_file has moved away, if it can go */
 void free_bytes( struct pe_bytes *bytes );

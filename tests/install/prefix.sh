@@ -32,6 +32,10 @@ expect()
     shift 2
     run "$@"
     got=$?
+    if [ $got != "$status" ] && [ ! -s "$dir/out" ]; then     # Wine loses a start now and then (docs/wine.md)
+        run "$@"
+        got=$?
+    fi
     [ $got = "$status" ] || wrong "$*: status $got, expected $status"
     grep -q "$words" "$dir/out" || wrong "$*: expected \"$words\""
 }
@@ -88,6 +92,14 @@ expect 0 'is as it was' "$umsrun" --uninstall-prefix
 cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
 [ ! -e "$system32/kernel32_ums.dll" ] || wrong 'a DLL was left behind'
 expect 1 'no User-Mode Scheduling here' "$hello"
+expect 1 'does not have the shim' "$umsrun" --uninstall-prefix
+
+# somebody has put Wine's file back: the rest can still be taken out
+expect 0 'every 64-bit program' "$umsrun" --install-prefix
+cp "$dir/before.dll" "$dir/back.dll"
+mv "$dir/back.dll" "$system32/kernel32.dll"
+expect 0 'what was left' "$umsrun" --uninstall-prefix
+[ ! -e "$system32/kernel32_ums.dll" ] || wrong 'a DLL was left behind, with the setting'
 expect 1 'does not have the shim' "$umsrun" --uninstall-prefix
 
 # not Wine's: left alone

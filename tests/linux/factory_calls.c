@@ -47,6 +47,7 @@ static void work( ULONG_PTR what )
         inside = 2;
         return;
     }
+    while (!inside) SwitchToThread();           /* what it does before may be slow, and count too */
     seen_inside = inside;
     if (what == WRITE)
         while (!write_alias( LINUX_O_WRONLY | LINUX_O_NONBLOCK ) && inside == 1) Sleep( 1 );
