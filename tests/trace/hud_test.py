@@ -48,9 +48,11 @@ def main(umsrun, busy):
     process = start('1', umsrun, busy)
     pid = process.stdout.readline().split()[-1]
     # it goes on until it is told to end: so there is a line sooner or later
-    text = ''
-    while not any(is_right(line) for line in figures(text)):
-        text += process.stderr.readline()       # \r counts as the end of a line
+    line = text = ''
+    while not (LINE.match(line) and is_right(figures(line)[0])):
+        line = process.stderr.readline().strip('\n')     # \r counts as the end of a line
+        text += line + '\n'
+    figures(text)
     top = start('', umsrun, '--top', pid, '2')
     out, err = top.communicate(timeout=60)
     expect(top.returncode == 0 and err == '', '--top', top.returncode, err)

@@ -48,9 +48,11 @@ static void print_counts( const struct sched_pool *pool )
     {
         sum.executed += pool->schedulers[i].stats.executed;
         sum.yielded += pool->schedulers[i].stats.yielded;
-        sum.blocked += pool->schedulers[i].stats.blocked;
         sum.idled += pool->schedulers[i].stats.idled;
     }
+    /* each Execute is followed by one upcall. (What a scheduler has counted itself can be one less: of
+       a worker that has come back and returned before its scheduler looked.) */
+    sum.blocked = sum.executed - sum.yielded - WORKERS;
     printf( "schedulers=%d workers=%d executed=%ld yielded=%ld blocked=%ld idled=%ld sleeps=%d\n", SCHEDULERS,
             WORKERS, sum.executed, sum.yielded, sum.blocked, sum.idled,
             WORKERS * SLEEPS );

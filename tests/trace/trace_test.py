@@ -215,12 +215,13 @@ def killed(folder, umsrun, program):
 
 
 def is_victim(path, word):
+    """An unpacked Wine starts the launcher through its loader and a shell: its name comes late."""
     try:
         with open(path, 'rb') as file:
             words = file.read().split(b'\0')
     except OSError:
         return False
-    return word.encode() in words and b'umsrun' not in b' '.join(words[:2]) and b'winerun' not in b' '.join(words)
+    return word.encode() in words and b'umsrun' not in b' '.join(words) and b'winerun' not in b' '.join(words)
 
 
 def small_rings(folder, umsrun, program):
