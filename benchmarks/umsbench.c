@@ -164,6 +164,18 @@ static BOOL run_engine( const char *pass )
     return run_arms( pass, plan, ARRAYSIZE(plan), TRUE );
 }
 
+/* What scripts/matrix needs, and no more. */
+static BOOL run_trip( const char *pass )
+{
+    static const struct plan plan[] =
+    {
+        { "floor",  10000, bare_start_floor,     FALSE },
+        { "yield1", 2000,  workers_start_yield1, TRUE  },
+    };
+
+    return run_arms( pass, plan, ARRAYSIZE(plan), TRUE );
+}
+
 /* The thread pool takes too long for as many. */
 static BOOL run_items( const char *pass, BOOL ums )
 {
@@ -261,6 +273,7 @@ static const char usage[] =
     "        items (work items, sample scheduler and thread pool), many (live workers);\n"
     "        factory (worker factories, their port and the thread pool), idle (an idle factory);\n"
     "        carry, handoff, traced (a few arms of pinned, named after the engine, or UMS_TRACE);\n"
+    "        trip (the two arms of pinned that a round trip is judged by);\n"
     "        with, without (system calls of a plain thread, named after the shim's presence);\n"
     "        none (only report what --load brought)\n"
     "        --arm=NAME       run this arm only, a figure's name without the pass\n"
@@ -350,7 +363,8 @@ static BOOL run_pinned( const char *pass, BOOL ums )
 
     GetProcessAffinityMask( GetCurrentProcess(), &mask, &system );
     SetProcessAffinityMask( GetCurrentProcess(), 1 );
-    ret = is_engine( pass ) ? run_engine( pass ) : run_switches( pass, ums );
+    if (!strcmp( pass, "trip" )) ret = run_trip( pass );
+    else ret = is_engine( pass ) ? run_engine( pass ) : run_switches( pass, ums );
     SetProcessAffinityMask( GetCurrentProcess(), mask );
     return ret;
 }
@@ -365,7 +379,8 @@ static BOOL run_pass( const char *pass, const struct options *options )
     if (!strcmp( pass, "factory" )) return run_factory( pass, !options->plain );
     if (!strcmp( pass, "idle" )) return run_idle( options->idle );
     if (!strcmp( pass, "free" )) return run_switches( pass, !options->plain );
-    if (!strcmp( pass, "pinned" ) || is_engine( pass )) return run_pinned( pass, !options->plain );
+    if (!strcmp( pass, "pinned" ) || !strcmp( pass, "trip" ) || is_engine( pass ))
+        return run_pinned( pass, !options->plain );
     printf( "umsbench: there is no pass %s\n", pass );
     return FALSE;
 }

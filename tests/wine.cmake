@@ -1,10 +1,10 @@
 # Tests that run under Wine, each once per Wine of UMS_WINES. See scripts/winerun.
 
-set(UMS_WINES host CACHE STRING "Wines to run the tests under: host, trixie")
+set(UMS_WINES host CACHE STRING "Wines to run the tests under: host, trixie, sid")
 set(UMS_WINE_RUN ${PROJECT_SOURCE_DIR}/scripts/winerun CACHE FILEPATH
     "Runs a program under the Wine that the variable UMS_WINE names")
 
-# The fixtures wine_host, wine_trixie: a prefix, and a wineserver that stays for as long as tests need it.
+# The fixtures wine_host, wine_trixie ...: a prefix, and a wineserver that stays for as long as tests need it.
 foreach(wine IN LISTS UMS_WINES)
     add_test(NAME wine.setup.${wine} COMMAND ${UMS_WINE_RUN} --setup)
     add_test(NAME wine.cleanup.${wine} COMMAND ${UMS_WINE_RUN} --cleanup)

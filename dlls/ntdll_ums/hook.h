@@ -81,6 +81,9 @@ void ums_hook_dispatcher_again( void );
 /* Is this an address in the memory that the stub hook has made for itself? */
 int ums_hook_owns( const void *code );
 
+/* Is any listed call made by a system-call stub of a known kind? */
+int ums_hook_stubs_known( void );
+
 /* Two hooks, in two steps each: find out whether it fits, after which ums_call_native works; and
    install it, when the engine is known. Nothing is changed on failure; *why says in a few words
    what does not fit. */

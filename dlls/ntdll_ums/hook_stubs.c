@@ -229,6 +229,20 @@ static const char *note_foreign( const char *name, const void *target )
     return foreign;
 }
 
+int ums_hook_stubs_known( void )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    unsigned int i;
+
+    for (i = 0; i < ums_call_row_count; i++)
+    {
+        const unsigned char *code = (void *)GetProcAddress( ntdll, ums_call_rows[i].name );
+
+        if (code && is_stub( code )) return 1;
+    }
+    return 0;
+}
+
 int ums_hook_stubs_find( const char **why )
 {
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );

@@ -160,15 +160,30 @@ static const char *host_name( void )
     return version ? version() : NULL;
 }
 
+/* NULL, or why not. Before Wine 6 ntdll is a Unix library: its functions cross no border where a call
+   could be seen, and which of the two hooks has failed how says nothing to anybody. A Wine that is
+   newer than we are may have other stubs. */
+static const char *check_wine( const char *version )
+{
+    static char refusal[160];
+
+    if (!version || ums_hook_stubs_known()) return NULL;
+    _snprintf( refusal, sizeof(refusal) - 1,
+               "this is Wine %s, whose ntdll has no system calls of a known kind; please use a Wine "
+               "that is known to work, 8.0 or 10.0", version );
+    return refusal;
+}
+
 /* NULL, or why it cannot be done here. */
 static const char *start( void )
 {
-    const char *why = "memory is short", *engine, *wine;
+    const char *why = "memory is short", *engine, *wine = host_name(), *refusal;
     const struct hook *hook;
     HMODULE pinned;
     int hud;
 
     if (ums_settings.refusal[0]) return ums_settings.refusal;
+    if ((refusal = check_wine( wine ))) return refusal;
     ums_record_begin();
     hud = ums_hud_wanted();
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
@@ -184,7 +199,6 @@ static const char *start( void )
     if (ums_carry) ke_carry_start();
     ke_signal_start();
     ums_grace = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
-    wine = host_name();
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,
                hook->name, ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
     ums_record_about( description );

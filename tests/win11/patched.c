@@ -2,6 +2,7 @@
  * patched KIND: other software has patched NtDelayExecution before the shim starts, with a jump of that kind (near, far,
  * register), or with something that nobody knows (odd). With a jump, both see the calls: the other software each of
  * them, the shim's scheduler gets its upcalls. Prints what is active. 3: the shim refuses to work.
+ * none: what is exported are no stubs at all, as in Wine 5.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -35,19 +36,19 @@ static void far_jump( BYTE *code, const void *target )
 }
 
 /* Within a jump's reach of ntdll, behind it. */
-static BYTE *page_near( BYTE *module )
+static BYTE *page_near( BYTE *module, SIZE_T size )
 {
     BYTE *p, *page = NULL;
 
     for (p = module; !page && p < module + 0x40000000; p += 0x10000)
-        page = VirtualAlloc( p, 0x1000, MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE );
+        page = VirtualAlloc( p, size, MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE );
     return page;
 }
 
 static BOOL patch( const char *kind )
 {
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
-    BYTE *stub = (BYTE *)GetProcAddress( ntdll, "NtDelayExecution" ), *page = page_near( (BYTE *)ntdll );
+    BYTE *stub = (BYTE *)GetProcAddress( ntdll, "NtDelayExecution" ), *page = page_near( (BYTE *)ntdll, 0x1000 );
     const void *target = other;
     LONG distance;
     DWORD old;
@@ -73,6 +74,32 @@ static BOOL patch( const char *kind )
     return TRUE;
 }
 
+#define MAX_NAMES 1024
+#define ENTRY     16
+
+/* Each Nt function that is exported becomes a function which only leads to the stub. */
+static BOOL hide_stubs( void )
+{
+    BYTE *ntdll = (BYTE *)GetModuleHandleA( "ntdll.dll" ), *page = page_near( ntdll, MAX_NAMES * ENTRY ), *at = page;
+    const IMAGE_NT_HEADERS64 *nt = (void *)(ntdll + ((IMAGE_DOS_HEADER *)ntdll)->e_lfanew);
+    const IMAGE_EXPORT_DIRECTORY *exports = (void *)(ntdll + nt->OptionalHeader.DataDirectory[0].VirtualAddress);
+    const DWORD *names = (void *)(ntdll + exports->AddressOfNames);
+    DWORD *functions = (void *)(ntdll + exports->AddressOfFunctions), i, old;
+    const WORD *ordinals = (void *)(ntdll + exports->AddressOfNameOrdinals);
+
+    if (!page || !VirtualProtect( functions, exports->NumberOfFunctions * sizeof(*functions), PAGE_READWRITE, &old ))
+        return FALSE;
+    for (i = 0; i < exports->NumberOfNames && at < page + MAX_NAMES * ENTRY; i++)
+    {
+        if (memcmp( ntdll + names[i], "Nt", 2 )) continue;
+        *at = 0x90;                             /* nop: a jump would be other software's */
+        far_jump( at + 1, ntdll + functions[ordinals[i]] );
+        functions[ordinals[i]] = (DWORD)(at - ntdll);
+        at += ENTRY;
+    }
+    return TRUE;
+}
+
 int main( int argc, char **argv )
 {
     HMODULE dll;
@@ -80,7 +107,7 @@ int main( int argc, char **argv )
     int status;
 
     if (argc < 2) return 1;
-    ok( patch( argv[1] ), "cannot patch, error %lu", GetLastError() );
+    ok( strcmp( argv[1], "none" ) ? patch( argv[1] ) : hide_stubs(), "cannot patch, error %lu", GetLastError() );
     dll = LoadLibraryA( "win11_client.dll" );   /* and with it the shim, which starts */
     ok( dll != NULL, "no client, error %lu", GetLastError() );
     run = (client_run_t)(void *)GetProcAddress( dll, "client_run" );
