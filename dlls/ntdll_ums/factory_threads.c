@@ -205,7 +205,7 @@ static void add_port( struct round *round, struct ums_queue *q )
 
     if (!has_room( q )) return;
     for (i = 1; i < round->count; i++) if (round->objects[i] == q->port) return;
-    if (round->count == MAX_PORTS)
+    if (round->count == MAX_PORTS)              /* it was drained in this round, and is in the next */
     {
         not_later( round, POLL );
         return;

@@ -441,6 +441,9 @@ static struct ums_context *thread_of( enum role role, struct ums_context *contex
     return role == ROLE_CARRIER ? context->owner->context : context;
 }
 
+/* ending is this thread's own: its handlers set and read it, and the next thread that gets the context
+   clears it before its handlers can find the context. One that makes a call of the wineserver on its
+   way ends there, and no second time: SIGUSR1 is blocked then. */
 static void end_now_or_later( enum role role, struct ums_context *context, void *info,
                               struct linux_context *frame )
 {

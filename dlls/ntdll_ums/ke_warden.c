@@ -89,7 +89,9 @@ static int change_slot( struct slot *slot, uint32_t from, uint32_t to )
 }
 
 /* One that is being made answers when it runs: a thread that begins may have to wait for the loader
-   lock, and on a busy machine for its turn. */
+   lock, and on a busy machine for its turn. If it cannot be made after all, or was suspended before it
+   ran, which nobody can tell, nobody answers, and the handler gives up (BEGIN_PATIENCE): the next
+   warden finds the slot free, or abandoned. */
 static struct slot *get_slot( void )
 {
     int i;
