@@ -220,7 +220,8 @@ START_TEST( factory_create_named )
     WCHAR text[64];
 
     if (!factory_needs() || !(port = factory_port( 0 ))) return;
-    wsprintfW( text, L"\\BaseNamedObjects\\umstest.factory.%lu", GetCurrentProcessId() );
+    swprintf( text, sizeof(text) / sizeof(text[0]), L"\\BaseNamedObjects\\umstest.factory.%lu",
+              GetCurrentProcessId() );
     name.Buffer = text;
     name.Length = wcslen( text ) * sizeof(WCHAR);
     name.MaximumLength = sizeof(text);

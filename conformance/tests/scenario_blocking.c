@@ -459,7 +459,8 @@ static WCHAR pipe_name[64];
 
 static void setup_named_pipe( void )
 {
-    wsprintfW( pipe_name, L"\\\\.\\pipe\\umstest-scenario-%u", GetCurrentProcessId() );
+    swprintf( pipe_name, sizeof(pipe_name) / sizeof(pipe_name[0]),
+              L"\\\\.\\pipe\\umstest-scenario-%lu", GetCurrentProcessId() );
     handles[0] = CreateNamedPipeW( pipe_name, PIPE_ACCESS_DUPLEX, PIPE_TYPE_BYTE | PIPE_WAIT, 1,
                                    512, 512, 0, NULL );
 }

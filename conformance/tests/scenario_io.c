@@ -37,7 +37,8 @@ static void open_pipe( DWORD reader_flags )
     WCHAR name[64];
     DWORD mode = PIPE_READMODE_MESSAGE;
 
-    wsprintfW( name, L"\\\\.\\pipe\\umstest.io.%lu", GetCurrentProcessId() );
+    swprintf( name, sizeof(name) / sizeof(name[0]), L"\\\\.\\pipe\\umstest.io.%lu",
+              GetCurrentProcessId() );
     server = CreateNamedPipeW( name, PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED,
                                PIPE_TYPE_MESSAGE | PIPE_READMODE_MESSAGE, 1, 4096, 4096, 0, NULL );
     client = CreateFileW( name, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING, reader_flags,

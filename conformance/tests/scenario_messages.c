@@ -172,6 +172,7 @@ START_TEST( scenario_message_waits )
 {
     struct kit_sched *sched;
 
+    LoadLibraryW( L"user32" );          /* here, not by the worker that calls it first */
     if (!kit_open()) return;
     never = CreateEventW( NULL, TRUE, FALSE, NULL );
     sched = kit_add_sched( NULL );
