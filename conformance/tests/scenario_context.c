@@ -456,7 +456,8 @@ START_TEST( scenario_context_meanwhile )
     /* before the worker: one that has ended has no registers to be read */
     read_enough = 1;
     ok( !WaitForSingleObject( reader, KIT_LIMIT ), "the reader does not end\n" );
-    if (!ok( GetExitCodeThread( reader, &ret ), "no exit code: error %lu\n", GetLastError() )) ret = 0;
+    if (!ok( GetExitCodeThread( reader, &ret ), "no exit code: error %lu\n", GetLastError() ))
+        ret = 0;
     ok( !ret && !failed, "%lu and %lu calls failed\n", ret, failed );
     CloseHandle( reader );
     let_it_end();

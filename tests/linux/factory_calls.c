@@ -37,6 +37,7 @@ static void load_shim( void )
 
 static void work( ULONG_PTR what )
 {
+    ULONGLONG limit = GetTickCount64() + LIMIT;
     struct addrinfo *info = NULL;
 
     if (what == RESOLVE)
@@ -47,10 +48,12 @@ static void work( ULONG_PTR what )
         inside = 2;
         return;
     }
-    while (!inside) SwitchToThread();           /* what it does before may be slow, and count too */
+    /* what it does before may be slow, and count too */
+    while (!inside && GetTickCount64() < limit) SwitchToThread();
     seen_inside = inside;
     if (what == WRITE)
-        while (!write_alias( LINUX_O_WRONLY | LINUX_O_NONBLOCK ) && inside == 1) Sleep( 1 );
+        while (!write_alias( LINUX_O_WRONLY | LINUX_O_NONBLOCK ) && inside == 1 &&
+               GetTickCount64() < limit) Sleep( 1 );
     SetEvent( done );
 }
 
