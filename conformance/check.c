@@ -126,6 +126,21 @@ int umstest_ok( const char *file, int line, int cond, const char *fmt, ... )
     return cond;
 }
 
+/* ERROR_INTERNAL_ERROR: under Wine 8.0 an address was taken, and nothing of the process has run */
+BOOL umstest_create_process( const char *exe, char *command, BOOL inherit, DWORD flags,
+                             STARTUPINFOA *startup, PROCESS_INFORMATION *process )
+{
+    int tries;
+
+    for (tries = 0; tries < 3; tries++)
+    {
+        if (CreateProcessA( exe, command, NULL, NULL, inherit, flags, NULL, NULL, startup,
+                            process )) return TRUE;
+        if (GetLastError() != ERROR_INTERNAL_ERROR) break;
+    }
+    return FALSE;
+}
+
 void umstest_mark_unverified( void )
 {
     DWORD error = GetLastError();

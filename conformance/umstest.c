@@ -235,8 +235,6 @@ static enum verdict run_test( const struct test *test )
     HANDLE mapping;
     enum verdict verdict;
     DWORD exit_code = 0, wait, limit;
-    BOOL started;
-    int tries;
 
     snprintf( section, sizeof(section), "umstest-%lu-%d", GetCurrentProcessId(), ++serial );
     mapping =
@@ -260,14 +258,7 @@ static enum verdict run_test( const struct test *test )
     si.hStdInput = GetStdHandle( STD_INPUT_HANDLE );
     si.hStdOutput = GetStdHandle( STD_OUTPUT_HANDLE );
     si.hStdError = GetStdHandle( STD_ERROR_HANDLE );
-    /* about one start in 10,000 fails so on Wine 8.0, with no UMS anywhere: nothing of it
-       has run */
-    for (tries = 0, started = FALSE; tries < 3 && !started; tries++)
-    {
-        started = CreateProcessA( NULL, command, NULL, NULL, TRUE, 0, NULL, NULL, &si, &pi );
-        if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
-    }
-    if (!started)
+    if (!umstest_create_process( NULL, command, TRUE, 0, &si, &pi ))
     {
         say( "# CreateProcess error %lu: %s\n", GetLastError(), command );
         verdict = FAILED_START;

@@ -368,9 +368,9 @@ START_TEST( attr_create_process )
     ok( pUpdateProcThreadAttribute( attrs, 0, PROC_THREAD_ATTRIBUTE_PARENT_PROCESS, &parent,
                                     sizeof(parent), NULL, NULL ),
         "no attribute, error %lu\n", GetLastError() );
-    if (ok( CreateProcessA( exe, command, NULL, NULL, FALSE,
-                            EXTENDED_STARTUPINFO_PRESENT | CREATE_NO_WINDOW, NULL, NULL,
-                            &si.StartupInfo, &pi ),
+    if (ok( umstest_create_process( exe, command, FALSE,
+                                    EXTENDED_STARTUPINFO_PRESENT | CREATE_NO_WINDOW,
+                                    &si.StartupInfo, &pi ),
             "3 no process, error %lu\n", GetLastError() ))
     {
         ok( WaitForSingleObject( pi.hProcess, WAIT_BOUND ) == WAIT_OBJECT_0,

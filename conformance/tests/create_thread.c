@@ -357,7 +357,7 @@ START_TEST( create_process_handle )
     snprintf( command, sizeof(command), "\"%s\" --list", exe );
     memset( &si, 0, sizeof(si) );
     si.cb = sizeof(si);
-    if (CreateProcessA( exe, command, NULL, NULL, FALSE, CREATE_SUSPENDED, NULL, NULL, &si, &pi ))
+    if (umstest_create_process( exe, command, FALSE, CREATE_SUSPENDED, &si, &pi ))
     {
         thread = create_with( &ums, pi.hProcess, &error );
         unverified ok( !thread && error && error != POISON,

@@ -324,8 +324,8 @@ BOOL factory_new_child( PROCESS_INFORMATION *child )
     memset( &startup, 0, sizeof(startup) );
     startup.cb = sizeof(startup);
     GetModuleFileNameA( NULL, exe, sizeof(exe) );
-    return ok( CreateProcessA( exe, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED, NULL, NULL, &startup,
-                               child ), "no process, error %lu\n", GetLastError() );
+    return ok( umstest_create_process( exe, NULL, FALSE, CREATE_SUSPENDED, &startup, child ),
+               "no process, error %lu\n", GetLastError() );
 }
 
 void factory_end_child( PROCESS_INFORMATION *child )

@@ -40,20 +40,13 @@ BOOL child_start( const char *value, PROCESS_INFORMATION *process )
 {
     static char command[4096];
     STARTUPINFOA startup;
-    BOOL started = FALSE;
-    int tries;
+    BOOL started;
 
     make_command( command, sizeof(command) );
     memset( &startup, 0, sizeof(startup) );
     startup.cb = sizeof(startup);
     SetEnvironmentVariableA( VARIABLE, value );
-    /* one start in 10,000 fails so on Wine 8.0, with no UMS anywhere: an address is taken */
-    for (tries = 0; tries < 3 && !started; tries++)
-    {
-        started = CreateProcessA( NULL, command, NULL, NULL, TRUE, 0, NULL, NULL, &startup,
-                                  process );
-        if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
-    }
+    started = umstest_create_process( NULL, command, TRUE, 0, &startup, process );
     SetEnvironmentVariableA( VARIABLE, NULL );
     return ok( started, "no process, error %lu\n", GetLastError() );
 }
