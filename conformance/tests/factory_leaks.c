@@ -83,10 +83,21 @@ static void lives( int rounds )
 }
 
 static volatile LONG deaths;
+static HANDLE last_thread;
 
+/* No next one is created before this one is ready. So it waits here for the end of the last one's
+   thread: else, on a busy machine, more and more are on their way out, each with its memory. */
 static void NTAPI short_life( void *param )
 {
+    HANDLE last = last_thread;
+
     (void)param;
+    last_thread = OpenThread( SYNCHRONIZE, FALSE, GetCurrentThreadId() );
+    if (last)
+    {
+        if (WaitForSingleObject( last, WAIT_BOUND )) InterlockedIncrement( &wrong );
+        CloseHandle( last );
+    }
     if (pNtWorkerFactoryWorkerReady( keep )) InterlockedIncrement( &wrong );
     InterlockedIncrement( &deaths );
 }
