@@ -111,7 +111,7 @@ for umsrun in "$installed" "$source/umsrun"; do
     [ ! -e nothing ] && [ ! -e home/.wine ] || wrong "$umsrun made a prefix"
 done
 # every option of umsrun.exe is there, and on the man page
-for option in $(cat "$source"/programs/umsrun/*.c | grep -o 'L"--[a-z-]*"' | tr -d 'L"') --version --help; do
+for option in $(cat "$source"/programs/umsrun/*.c | grep -o 'L"--[a-z][a-z-]*"' | tr -d 'L"') --version --help; do
     grep -q -e "$option\b" "$tmp/help" || wrong "umsrun --help: no $option"
     grep -q -e "Fl $(echo "$option" | cut -c2-)\b" "$source/packaging/umsrun.1" || wrong "umsrun.1: no $option"
 done
