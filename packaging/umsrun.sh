@@ -6,25 +6,23 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -eu
 here=$(dirname "$(readlink -f "$0")")
+if [ ! -e "$here/../share/ums/wine.sh" ]; then
+    echo "ums: $here/../share/ums/wine.sh is missing; umsrun works only where its package is installed" >&2
+    exit 2
+fi
 . "$here/../share/ums/wine.sh"
 
-case ${1-} in
--h | --help)
-    sed -n 's/^# \{0,1\}//; 2,3p' "$0"
-    exit 0
-    ;;
-esac
+# shellcheck disable=SC2034
+version=@PROJECT_VERSION@
+check_command "$@"
 programs=$here
 [ -e "$programs/umsrun.exe" ] || programs=$(readlink -f "$here/../lib/ums")
 [ -e "$programs/umsrun.exe" ] || die "umsrun.exe is neither in $here nor in $programs; please install again"
 command -v wine > /dev/null || die "Wine is missing; please install the package wine, with 64-bit support"
 
-export WINEPREFIX="${WINEPREFIX:-$HOME/.wine}"
 wine_environment
-if is_prefix_command "$@"; then
-    prefix_environment "$@"
-    set -- "$1"
-fi
-make_prefix "${TMPDIR:-/tmp}/umsrun-wineboot.$$.log"
+choose_prefix "${HOME:+$HOME/.wine}" "$@"
+if is_prefix_command "$@"; then set -- "$1"; fi
+make_prefix
 [ $# -gt 0 ] || set -- "$programs/umsdemo.exe"
 exec wine "$programs/umsrun.exe" "$@"

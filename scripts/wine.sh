@@ -1,5 +1,5 @@
-# Sourced by umsrun, in the source tree and where it is installed, and by setup.sh: messages, Wine's environment and its
-# prefix. POSIX sh.
+# Sourced by umsrun, in the source tree and where it is installed, and by setup.sh: messages, umsrun's options, Wine's
+# environment and its prefix. POSIX sh.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -22,16 +22,58 @@ wine_environment()
     export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}mscoree,mshtml="
 }
 
-# make_prefix LOG: the one that WINEPREFIX names, if it is not there. No window is shown.
-make_prefix()
+usage()
 {
-    if grep -qs '^#arch=win32' "$WINEPREFIX/system.reg"; then
-        die "the Wine prefix $WINEPREFIX is a 32-bit one, and UMS is for 64-bit programs; please set WINEPREFIX to another"
-    fi
-    if [ -e "$WINEPREFIX/.update-timestamp" ] || [ -e "$WINEPREFIX/system.reg" ]; then return; fi
-    say "making a Wine prefix in $WINEPREFIX"
-    mkdir -p "$WINEPREFIX" || die "cannot make $WINEPREFIX; please set WINEPREFIX to a directory that can be written"
-    DISPLAY='' wine wineboot -i >> "$1" 2>&1 < /dev/null || die "wineboot failed (see $1)"
+    cat << 'END'
+usage: umsrun [PROGRAM.exe [ARGUMENTS...]]  run a 64-bit Windows program with User-Mode Scheduling, under Wine;
+                                            without a program: the bundled demo
+       umsrun --info                        what serves a program here, and why; tries it, status 0 if it works
+       umsrun --top [PID]                   counts of a program that was started with UMS_HUD=1 or UMS_HUD=quiet
+       umsrun --install PROGRAM.exe [--output COPY.exe | --in-place] [--dlls DIR]
+                                            make PROGRAM_ums.exe, COPY.exe or the file itself need no umsrun
+       umsrun --uninstall PROGRAM.exe       make it again what it was
+       umsrun --status PROGRAM.exe          0: it has the shim, 1: it has not, 2: something is wrong
+       umsrun --install-prefix [PREFIX]     every 64-bit program of a Wine prefix needs no umsrun
+       umsrun --uninstall-prefix [PREFIX]   make it again what it was
+       umsrun --prefix-status [PREFIX]      0, 1 and 2 as for --status
+       umsrun --version | --help            that, and this
+END
+}
+
+# wrong_usage WORDS...: says them, and how it is done
+wrong_usage()
+{
+    say "$@"
+    usage >&2
+    exit 2
+}
+
+# check_command ARGUMENTS...: answers what needs no Wine, and refuses what umsrun does not know before anything is made. A
+# program whose name begins with - is ./-NAME. The sourcing script sets $version.
+check_command()
+{
+    case ${1-} in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    --version)
+        # shellcheck disable=SC2154
+        echo "umsrun $version"
+        exit 0
+        ;;
+    --info)
+        [ $# = 1 ] || wrong_usage '--info is about this machine and its Wine; UMS_LOG=info umsrun PROGRAM.exe is about a program'
+        ;;
+    --install-prefix | --uninstall-prefix | --prefix-status)
+        [ $# -le 2 ] || wrong_usage "$1 takes one prefix; one with spaces needs quotes"
+        case ${2-none} in
+        '' | -*) wrong_usage "$1 '$2': this is no name of a prefix" ;;
+        esac
+        ;;
+    --install | --uninstall | --status | --top) ;;
+    -*) wrong_usage "$1: there is no such option" ;;
+    esac
 }
 
 # is_prefix_command ARGUMENTS...: something is done to a whole prefix
@@ -43,14 +85,54 @@ is_prefix_command()
     return 1
 }
 
-# prefix_environment COMMAND [PREFIX]: umsrun.exe itself runs with Wine's own kernel32, whatever state that prefix is in
-prefix_environment()
+# is_prefix DIRECTORY. wineboot writes the first file, the wineserver the second, and that some seconds later.
+is_prefix()
 {
-    [ $# -le 2 ] || die "usage: umsrun $1 [PREFIX]"
-    if [ $# = 2 ]; then
-        [ "$1" = --install-prefix ] || [ -e "$2/system.reg" ] || die "$2 is no Wine prefix"
-        WINEPREFIX=$(readlink -m "$2")
-        export WINEPREFIX
+    [ -e "$1/.update-timestamp" ] || [ -e "$1/system.reg" ]
+}
+
+# choose_prefix DEFAULT ARGUMENTS...: WINEPREFIX is the prefix that they name, or what it was, or DEFAULT, by an absolute
+# path: Wine takes no other. A prefix is worked on with Wine's own kernel32, whatever state it is in.
+choose_prefix()
+{
+    prefix_name="WINEPREFIX=${WINEPREFIX:-$1}"
+    export WINEPREFIX="${WINEPREFIX:-$1}"
+    shift
+    [ "${WINEARCH-}" != win32 ] || die 'WINEARCH=win32 means a 32-bit Wine, and UMS is for 64-bit programs; please unset it'
+    if is_prefix_command "$@"; then
+        [ $# = 1 ] || prefix_name="$1 $2"
+        WINEPREFIX=${2-$WINEPREFIX}
+        export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}kernel32=b"
     fi
-    export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}kernel32=b"
+    [ -n "$WINEPREFIX" ] || die 'neither HOME nor WINEPREFIX is set; please set WINEPREFIX to the directory of a Wine prefix'
+    case $WINEPREFIX in
+    /*) ;;
+    *)  WINEPREFIX=$PWD/$WINEPREFIX ;;
+    esac
+    [ -d "$WINEPREFIX" ] || [ ! -e "$WINEPREFIX" ] || die "$prefix_name: this is a file, and a Wine prefix is a directory"
+    case ${1-} in
+    --uninstall-prefix | --prefix-status) is_prefix "$WINEPREFIX" || die "$WINEPREFIX is no Wine prefix" ;;
+    esac
+}
+
+# make_prefix: the one that choose_prefix chose, if it is not there. No window is shown. What wineboot says is kept if it
+# fails, in a file of a name that nobody can foresee: root runs this, too.
+make_prefix()
+{
+    if grep -qs '^#arch=win32' "$WINEPREFIX/system.reg"; then
+        die "the Wine prefix $WINEPREFIX is a 32-bit one, and UMS is for 64-bit programs; please set WINEPREFIX to another"
+    fi
+    if is_prefix "$WINEPREFIX"; then return; fi
+    reason=$(mkdir -p "$WINEPREFIX" 2>&1) \
+        || die "no Wine prefix can be made in $WINEPREFIX ($reason); please name a directory that can be written"
+    boot_log=$(mktemp "${TMPDIR:-/tmp}/umsrun-wineboot.XXXXXX" 2>&1) \
+        || die "$boot_log; please set TMPDIR to a directory that can be written"
+    trap 'rm -f "$boot_log"; exit 2' HUP INT TERM
+    say "making a Wine prefix in $WINEPREFIX"
+    if ! DISPLAY='' wine wineboot -i > "$boot_log" 2>&1 < /dev/null; then
+        tail -n 5 "$boot_log" >&2
+        die "wineboot failed; these are its last lines, all are in $boot_log"
+    fi
+    rm -f "$boot_log"
+    trap - HUP INT TERM
 }

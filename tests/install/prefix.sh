@@ -94,6 +94,14 @@ cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
 expect 1 'no User-Mode Scheduling here' "$hello"
 expect 1 'does not have the shim' "$umsrun" --uninstall-prefix
 
+# undone without umsrun, as docs/troubleshooting.md says: without the setting Wine takes its own kernel32
+expect 0 'every 64-bit program' "$umsrun" --install-prefix
+UMS_TEST_OVERRIDES=kernel32=b run reg delete 'HKCU\Software\Wine\DllOverrides' /v kernel32 /f
+rm "$system32/kernel32_ums.dll" "$system32/ntdll_ums.dll"
+expect 1 'no User-Mode Scheduling here' "$hello"
+expect 0 'is as it was' "$umsrun" --uninstall-prefix
+cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
+
 # somebody has put Wine's file back: the rest can still be taken out
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
 cp "$dir/before.dll" "$dir/back.dll"

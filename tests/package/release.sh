@@ -44,10 +44,19 @@ done
 # ---- Debian: an empty home, no prefix ----
 dpkg-deb -x "$tmp/one/ums_${VERSION}_amd64.deb" "$tmp/deb"
 umsrun=$tmp/deb/usr/bin/umsrun
+[ "$("$umsrun" --version)" = "umsrun $VERSION" ] || die 'umsrun --version'
+# all in a row: the wineserver has not yet written the registry of a prefix that was just made. A relative name.
+cp "$tmp/deb/usr/lib/ums/hello_ums.exe" "$tmp/hello.exe"
+cd "$tmp"
+"$umsrun" --install-prefix home/.wine > "$tmp/out" 2>&1 || die "umsrun --install-prefix: status $?"
+"$umsrun" --prefix-status home/.wine > "$tmp/out" 2>&1 || die "umsrun --prefix-status of a new prefix: status $?"
+WINEDEBUG=-all wine hello.exe > "$tmp/out" 2>&1 || die "hello.exe in a prefix with the shim: status $?"
+"$umsrun" --uninstall-prefix home/.wine > "$tmp/out" 2>&1 || die "umsrun --uninstall-prefix of a new prefix: status $?"
+grep -q 'is as it was' "$tmp/out" || die 'umsrun --uninstall-prefix'
+cd /
 "$umsrun" > "$tmp/out" 2>&1 || die "umsrun without a program: status $?"
 grep -q '^engine: carry' "$tmp/out" || die 'the demo does not say which engine it has'
 [ -e "$HOME/.wine/.update-timestamp" ] || die 'no prefix was made'
-cp "$tmp/deb/usr/lib/ums/hello_ums.exe" "$tmp/hello.exe"
 (cd "$tmp" && "$umsrun" hello.exe) > "$tmp/out" 2>&1 || die "umsrun hello.exe: status $?"
 grep -q 'tick tock' "$tmp/out" || die 'hello.exe printed'
 [ "$(wc -l < "$tmp/out")" = 2 ] || die 'hello.exe, and more than it prints'
@@ -71,6 +80,8 @@ grep -q 'old is a 32-bit' "$tmp/out" || die 'a 32-bit prefix'
 zip=$tmp/ums-$VERSION-win64
 WINEDEBUG=-all "$wine" "$zip/bin/umsrun.exe" "$tmp/hello.exe" > "$tmp/out" 2>&1 || die "from the zip: status $?"
 grep -q 'tick tock' "$tmp/out" || die 'from the zip'
+WINEDEBUG=-all "$wine" "$zip/bin/umsrun.exe" --info > "$tmp/out" 2>&1 || die "--info from the zip: status $?"
+grep -q 'User-Mode Scheduling works here' "$tmp/out" || die '--info from the zip'
 for file in README.md LICENSE CHANGELOG.md docs/README.md bin/kernel32_ums.dll bin/ntdll_ums.dll bin/umstest.exe \
     include/ums.h lib/libkernel32_ums.dll.a lib/cmake/ums/umsConfig.cmake lib/pkgconfig/ums.pc samples/hello_ums.c; do
     [ -s "$zip/$file" ] || die "the zip has no $file"

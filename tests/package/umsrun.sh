@@ -1,0 +1,146 @@
+#!/bin/sh
+# umsrun.sh SOURCE BUILD: what the two scripts umsrun do by themselves, the installed one and the source tree's: options, the
+# choice of a prefix and its making. Wine is a script here, which makes prefixes, says what it was asked for, and fails if
+# it is told to. VERSION: from CTest.
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+source=$1
+build=$2
+failed=0
+tmp=$(readlink -f "$(mktemp -d)")
+trap 'rm -rf "$tmp"' EXIT
+mkdir -p "$tmp/usr/bin" "$tmp/usr/share/ums" "$tmp/usr/lib/ums" "$tmp/path" "$tmp/home" "$tmp/tmp"
+cp "$build/packaging/umsrun" "$tmp/usr/bin"
+cp "$source/scripts/wine.sh" "$tmp/usr/share/ums"
+: > "$tmp/usr/lib/ums/umsrun.exe"
+cat > "$tmp/path/wine" << 'END'
+#!/bin/sh
+echo "$WINEPREFIX $*" >> "$WINE_CALLS"
+if [ "$*" = 'wineboot -i' ]; then
+    seq -f 'line %g of wineboot' 9
+    [ "${WINE_FAILS-}" != killed ] || kill $PPID
+    [ -z "${WINE_FAILS-}" ] || exit 1
+    : > "$WINEPREFIX/.update-timestamp"     # the wineserver writes the rest, and later
+    exit
+fi
+echo "runs in $WINEPREFIX: $*"
+END
+chmod +x "$tmp/path/wine"
+export PATH="$tmp/path:$PATH" HOME="$tmp/home" TMPDIR="$tmp/tmp" WINE_CALLS="$tmp/calls"
+unset WINEPREFIX WINEARCH WINEDLLOVERRIDES
+installed=$tmp/usr/bin/umsrun
+cd "$tmp" || exit 1
+: > "$WINE_CALLS"
+
+wrong()
+{
+    echo "$*"
+    cat "$tmp/out" "$tmp/err"
+    failed=1
+}
+
+# run STATUS COMMAND...
+run()
+{
+    expected=$1
+    shift
+    "$@" > "$tmp/out" 2> "$tmp/err" < /dev/null
+    status=$?
+    [ $status = "$expected" ] || wrong "$*: status $status, expected $expected"
+}
+
+# refuses WORDS COMMAND...: with one line that has them, and Wine is not even started
+refuses()
+{
+    words=$1
+    shift
+    : > "$WINE_CALLS"
+    run 2 "$@"
+    grep -qF -e "$words" "$tmp/err" || wrong "$*: expected \"$words\""
+    [ "$(wc -l < "$tmp/err")" = 1 ] || wrong "$*: more than one line"
+    [ ! -s "$tmp/out" ] && [ ! -s "$WINE_CALLS" ] || wrong "$*: not refused at once"
+}
+
+# refuses_usage WORDS COMMAND...: and says how it is done
+refuses_usage()
+{
+    words=$1
+    shift
+    : > "$WINE_CALLS"
+    run 2 "$@"
+    head -n 1 "$tmp/err" | grep -qF -e "$words" || wrong "$*: expected \"$words\""
+    grep -q '^usage: umsrun' "$tmp/err" || wrong "$*: no usage"
+    [ ! -s "$tmp/out" ] && [ ! -s "$WINE_CALLS" ] || wrong "$*: not refused at once"
+}
+
+# runs_in PREFIX WORDS COMMAND...
+runs_in()
+{
+    words="runs in $1: $tmp/usr/lib/ums/umsrun.exe${2:+ $2}"
+    shift 2
+    run 0 "$@"
+    [ "$(cat "$tmp/out")" = "$words" ] || wrong "$*: expected \"$words\""
+}
+
+# ---- options ----
+for umsrun in "$installed" "$source/umsrun"; do
+    run 0 "$umsrun" --help
+    cp "$tmp/out" "$tmp/help"
+    [ ! -s "$tmp/err" ] || wrong "$umsrun --help writes to standard error"
+    run 0 "$umsrun" -h
+    cmp "$tmp/out" "$tmp/help" || failed=1
+    for option in install uninstall status install-prefix uninstall-prefix prefix-status info top version help output in-place \
+        dlls; do
+        grep -q -e "--$option\b" "$tmp/help" || wrong "$umsrun --help: no --$option"
+    done
+    run 0 "$umsrun" --version
+    [ "$(cat "$tmp/out")" = "umsrun $VERSION" ] || wrong "$umsrun --version"
+    refuses_usage '--xyz: there is no such option' "$umsrun" --xyz
+    refuses_usage '-x: there is no such option' "$umsrun" -x game.exe
+    refuses_usage 'UMS_LOG=info umsrun PROGRAM.exe' "$umsrun" --info game.exe
+    refuses_usage 'no name of a prefix' "$umsrun" --install-prefix --help
+    refuses_usage 'no name of a prefix' "$umsrun" --prefix-status ''
+    refuses_usage 'needs quotes' "$umsrun" --install-prefix my prefix
+    refuses 'please unset it' env WINEARCH=win32 "$umsrun" game.exe
+    : > game.exe
+    refuses '--install-prefix game.exe: this is a file' "$umsrun" --install-prefix game.exe
+    refuses 'WINEPREFIX=game.exe: this is a file' env WINEPREFIX=game.exe "$umsrun" game.exe
+    refuses "$tmp/nothing is no Wine prefix" "$umsrun" --uninstall-prefix "$tmp/nothing"
+    refuses "$tmp/nothing is no Wine prefix" env WINEPREFIX=nothing "$umsrun" --prefix-status
+    [ ! -e nothing ] && [ ! -e home/.wine ] || wrong "$umsrun made a prefix"
+done
+# every option of umsrun.exe is there, and on the man page
+for option in $(cat "$source"/programs/umsrun/*.c | grep -o 'L"--[a-z][a-z-]*"' | tr -d 'L"') --version --help; do
+    grep -q -e "$option\b" "$tmp/help" || wrong "umsrun --help: no $option"
+    grep -q -e "Fl $(echo "$option" | cut -c2-)\b" "$source/packaging/umsrun.1" || wrong "umsrun.1: no $option"
+done
+
+# ---- the prefix ----
+refuses 'please set WINEPREFIX' env -u HOME "$installed" game.exe
+runs_in "$tmp/without" game.exe env -u HOME WINEPREFIX="$tmp/without" "$installed" game.exe
+runs_in "$tmp/rel" game.exe env WINEPREFIX=rel "$installed" game.exe
+runs_in "$tmp/my prefix" --install-prefix "$installed" --install-prefix 'my prefix'
+grep -q "making a Wine prefix in $tmp/my prefix" "$tmp/err" || wrong 'a new prefix: nothing is said'
+runs_in "$tmp/my prefix" --prefix-status "$installed" --prefix-status 'my prefix'      # though the wineserver wrote nothing yet
+runs_in "$tmp/my prefix" --uninstall-prefix env WINEPREFIX='my prefix' "$installed" --uninstall-prefix
+[ ! -s "$tmp/err" ] || wrong 'a prefix that is there'
+runs_in "$tmp/home/.wine" '--install --help' "$installed" --install --help      # umsrun.exe's matter
+runs_in "$tmp/home/.wine" '--top 7' "$installed" --top 7
+runs_in "$tmp/home/.wine" './--xyz.exe --help' "$installed" ./--xyz.exe --help
+runs_in "$tmp/home/.wine" '--info' "$installed" --info
+[ -z "$(ls -A "$TMPDIR")" ] || wrong 'something stays in TMPDIR'
+
+refuses 'no Wine prefix can be made in' env WINEPREFIX=/proc/version/x "$installed" game.exe
+run 2 env WINE_FAILS=killed WINEPREFIX="$tmp/new" "$installed" game.exe
+[ -z "$(ls -A "$TMPDIR")" ] || wrong 'it is ended while wineboot runs: something stays in TMPDIR'
+run 2 env WINE_FAILS=1 WINEPREFIX="$tmp/new" "$installed" game.exe
+grep -q 'line 9 of wineboot' "$tmp/err" || wrong 'wineboot failed: its last line is not shown'
+log=$(ls "$TMPDIR"/*)
+grep -qF "$log" "$tmp/err" && grep -q 'line 1 of' "$log" || wrong 'wineboot failed: its log is not named'
+[ "$(stat -c %a "$log")" = 600 ] || wrong "others can read $log"
+refuses 'please set TMPDIR' env TMPDIR=/proc/version WINEPREFIX="$tmp/new" "$installed" game.exe
+
+cp "$installed" "$tmp/path/umsrun"
+refuses 'works only where its package is installed' "$tmp/path/umsrun" game.exe
+exit $failed
