@@ -127,12 +127,14 @@ static int make_backup( const struct job *job, const struct program *program,
     WCHAR backup[LONG_PATH + 20];
 
     backup_name( job->path, backup );
-    if (!(*made = !file_exists( backup )))
-        return file_is( backup, original ) ? 0
-               : fail( L"%ls is there already and is not what %ls is now: if an --install or "
-                       L"--uninstall was interrupted, put it back in its place; else move it away",
-                       backup, job->path );
-    return keep_copy( program, original, backup );
+    *made = !file_exists( backup );
+    if (*made) return keep_copy( program, original, backup );
+    if (!file_is( backup, original ))
+        return fail( L"%ls is there already and is not what %ls is now: if an --install or "
+                     L"--uninstall was interrupted, put it back in its place; else move it away",
+                     backup, job->path );
+    flush_copy( backup );
+    return 0;
 }
 
 static void tell_links( const struct job *job, DWORD links )
@@ -360,7 +362,8 @@ static int restore( const struct job *job, const struct program *program,
 
     backup_name( job->path, backup );
     wcscpy( copy, backup );
-    if (!(kept = file_is( backup, original )))
+    if ((kept = file_is( backup, original ))) flush_copy( backup );
+    else
     {
         if (file_exists( backup )) wcscat( copy, L"-2" );
         if (keep_copy( program, original, copy )) return EXIT_FAILED;

@@ -115,16 +115,12 @@ int check_folder( const WCHAR *dir, const WCHAR *advice )
                  advice );
 }
 
-/* On a Unix host the name of a new file is safe when its folder was written. */
-static void flush_folder( const WCHAR *path )
+static void flush( const WCHAR *path )
 {
-    WCHAR dir[LONG_PATH + 20];
-    HANDLE file;
+    HANDLE file = CreateFileW( path, GENERIC_READ | GENERIC_WRITE,
+                               FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                               OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL );
 
-    folder_of( path, dir );
-    file = CreateFileW( dir, GENERIC_READ | GENERIC_WRITE,
-                        FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                        OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL );
     if (file == INVALID_HANDLE_VALUE) return;
     FlushFileBuffers( file );
     CloseHandle( file );
@@ -145,6 +141,16 @@ static HANDLE create_private( const WCHAR *path, const WCHAR *like )
     return file;
 }
 
+/* On a Unix host a file's name is on the disk when its folder was flushed. */
+void flush_copy( const WCHAR *copy )
+{
+    WCHAR dir[LONG_PATH + 20];
+
+    folder_of( copy, dir );
+    flush( copy );
+    flush( dir );
+}
+
 /* Under this name only when it is complete and on the disk. */
 int keep_copy( const struct program *program, const struct pe_bytes *original, const WCHAR *copy )
 {
@@ -161,7 +167,7 @@ int keep_copy( const struct program *program, const struct pe_bytes *original, c
     if (!error && !MoveFileExW( temporary, copy, 0 )) error = GetLastError();
     if (!error)
     {
-        flush_folder( copy );
+        flush_copy( copy );
         return 0;
     }
     DeleteFileW( temporary );

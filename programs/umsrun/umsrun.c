@@ -88,7 +88,7 @@ static const WCHAR usage[] =
     L"       umsrun --info                 what serves programs here; it takes none\n"
     L"       umsrun --top [PID [LINES]]    the counters of one that was started with UMS_HUD=1\n"
     L"       umsrun --version | --help\n"
-    L"A program whose name begins with -- can be given as .\\--NAME.exe";
+    L"A program whose name begins with -- can be given as ./--NAME.exe";
 
 int wrong_usage( const WCHAR *format, ... )
 {
@@ -316,8 +316,8 @@ static int option_command( int argc, WCHAR **argv )
         return 0;
     }
     if (!wcscmp( argv[1], L"--info" ))
-        return argc == 2 ? show_info() : wrong_usage( L"--info %ls: --info looks at no program; start "
-                   L"one with UMS_LOG=info to see what serves it", argv[2] );
+        return argc == 2 ? show_info() : fail( L"--info looks at no program, so not at %ls; start it "
+                                               L"with UMS_LOG=info to see what serves it", argv[2] );
     if ((ret = install_command( argc, argv )) >= 0) return ret;
     if ((ret = prefix_command( argc, argv )) >= 0) return ret;
     if ((ret = top_command( argc, argv )) >= 0) return ret;

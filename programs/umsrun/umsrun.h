@@ -71,6 +71,7 @@ int real_path( WCHAR *path );                                       /* follows l
 int check_folder( const WCHAR *dir, const WCHAR *advice );          /* can it be written to? */
 int open_program( struct program *program, const WCHAR *path, const struct pe_bytes *expected );
 int keep_copy( const struct program *program, const struct pe_bytes *original, const WCHAR *copy );
+void flush_copy( const WCHAR *copy );               /* one that is there already: to the disk */
 int rewrite_program( const struct program *program, const struct pe_bytes *with,
                      const struct pe_bytes *before, const WCHAR *copy );
 void close_program( const struct program *program );

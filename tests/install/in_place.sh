@@ -81,6 +81,20 @@ expect 2 'readonly.exe is read-only' "$umsrun" --uninstall readonly.exe
 chmod 644 readonly.exe
 expect 0 'byte for byte' "$umsrun" --uninstall readonly.exe
 
+fresh busy.exe
+cp "$umsrun" busy.exe
+cp "$shim/kernel32_ums.dll" "$shim/ntdll_ums.dll" .
+mkfifo "$dir/never"
+$as "$top/scripts/winerun" busy.exe cmd.exe /c 'echo runs& set /p x=' 0<> "$dir/never" > "$dir/busy" 2>&1 &
+until grep -q runs "$dir/busy"; do
+    kill -0 $! || { wrong "busy.exe does not run: $(cat "$dir/busy")"; break; }
+    sleep 0.1
+done
+expect 2 'busy.exe is in use' "$umsrun" --install busy.exe --in-place
+[ ! -e busy.exe.before-ums ] || wrong 'a backup of nothing'
+echo 1<> "$dir/never"
+wait
+
 # ---- folders ----
 fresh program.exe
 expect 0 'has the shim now' "$umsrun" --install program.exe --in-place
@@ -107,11 +121,30 @@ crash()
     CRASH_HOW=$how CRASH_AT=$at LD_PRELOAD=$crash run "$umsrun" "$@"
 }
 
+# first WORDS LATER: in what was written and flushed
+first()
+{
+    one=$(grep -n "$1" "$dir/log" | head -n 1 | cut -d: -f1)
+    two=$(grep -n "$2" "$dir/log" | head -n 1 | cut -d: -f1)
+    [ -n "$one" ] && [ -n "$two" ] && [ "$one" -lt "$two" ] || { wrong "not \"$1\" before \"$2\":"; cat "$dir/log"; }
+}
+
 # safe FILE: it is the original, or there is a complete copy
 safe()
 {
     cmp -s "$1" "$original" || same "$1.before-ums" "$original"
 }
+
+# the copy and its name are on the disk before the first byte is written
+fresh program.exe
+CRASH_LOG=$dir/log LD_PRELOAD=$crash run "$umsrun" --install program.exe --in-place --dlls "$shim"
+first 'fsync .*program.exe.before-ums.ums-new' 'fsync .*work$'
+first 'fsync .*work$' 'write .*work/program.exe$'
+rm program.exe.before-ums "$dir/log"
+CRASH_LOG=$dir/log LD_PRELOAD=$crash run "$umsrun" --uninstall program.exe
+first 'fsync .*program.exe.before-ums.ums-new' 'fsync .*work$'
+first 'fsync .*work$' 'write .*work/program.exe$'
+same program.exe "$original"
 
 # in the backup: as if nothing had been; the next one is not in the way of its remains
 fresh program.exe 700
