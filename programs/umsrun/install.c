@@ -51,8 +51,8 @@ static void default_output( const WCHAR *path, WCHAR *output )
  * the folder
  */
 
-/* What else needs the DLLs of a folder: a program that has the shim; failing that, one that cannot be
- * read and may have it. */
+/* What else needs the DLLs of a folder: a program that has the shim; failing that, one that cannot
+ * be read and may have it. */
 struct others
 {
     WCHAR name[MAX_PATH];       /* empty: there is none */
@@ -342,7 +342,8 @@ static int cannot_restore( const struct job *job, const char *error )
 
 static void take_date( const struct program *program, const WCHAR *backup )
 {
-    HANDLE file = CreateFileW( backup, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL );
+    HANDLE file = CreateFileW( backup, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0,
+                               NULL );
     FILETIME created, written;
 
     if (file == INVALID_HANDLE_VALUE) return;
@@ -421,8 +422,8 @@ static int dll_status( const struct job *job, const struct pe_report *report )
         if (same_file( path, ours )) continue;
         say( file_exists( path ) ? L"  %ls is another version than the one of this umsrun"
              : report->dir[0] ? L"  %ls is missing: the program does not start"
-             : L"  %ls is missing: the program starts only if there is one where Windows looks next "
-               L"(system32, the current folder, the PATH)", path );
+             : L"  %ls is missing: the program starts only if there is one where Windows looks "
+               L"next (system32, the current folder, the PATH)", path );
         ret = EXIT_FAILED;
     }
     return ret;

@@ -134,7 +134,7 @@ static HANDLE create_private( const WCHAR *path, const WCHAR *like )
     SECURITY_ATTRIBUTES security = { sizeof(security), private_rights( like ), FALSE };
     HANDLE file = INVALID_HANDLE_VALUE;
 
-    DeleteFileW( path );                        /* what an interrupted one has left, with its mode */
+    DeleteFileW( path );                /* what an interrupted one has left, with its mode */
     if (security.lpSecurityDescriptor)
         file = CreateFileW( path, GENERIC_WRITE, 0, &security, CREATE_NEW, 0, NULL );
     LocalFree( security.lpSecurityDescriptor );

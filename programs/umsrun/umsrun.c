@@ -67,8 +67,8 @@ const WCHAR *error_text( DWORD error, const WCHAR *what )
     DWORD len;
 
     for (i = 0; i < ARRAYSIZE(names); i++) names[i] = (DWORD_PTR)what;      /* "%1 is not ..." */
-    len = FormatMessageW( FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_ARGUMENT_ARRAY, NULL, error, 0,
-                          text, ARRAYSIZE(text) - 20, (va_list *)names );
+    len = FormatMessageW( FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_ARGUMENT_ARRAY, NULL, error,
+                          0, text, ARRAYSIZE(text) - 20, (va_list *)names );
     while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == '.')) len--;
     swprintf( text + len, ARRAYSIZE(text) - len, L" (error %lu)", error );
     return text;

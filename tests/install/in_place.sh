@@ -15,7 +15,7 @@ printf overlay-data >> "$original"              # it wants that
 mkdir "$dir/work"
 cd "$dir/work" || exit 1
 
-# is FILE MODE: the mode, or another that lets nobody do more
+# is FILE MODE
 is()
 {
     mode=$(stat -c %a "$1")
@@ -39,7 +39,7 @@ fresh()
 # ---- mode, date, inode, owner ----
 fresh private.exe 700
 before=$(stat -c '%i %u %g %a %y' private.exe)
-expect 0 'has the shim now' "$umsrun" --install --in-place private.exe
+expect 0 'has the shim now' "$umsrun" --install private.exe --in-place
 is private.exe 700
 is private.exe.before-ums 600
 expect 0 'active: engine' private.exe

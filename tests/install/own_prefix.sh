@@ -34,7 +34,7 @@ expect()
         got=$?
     fi
     [ $got = "$status" ] || wrong "$*: status $got, expected $status"
-    grep -q "$words" "$dir/out" || wrong "$*: expected \"$words\""
+    grep -q -e "$words" "$dir/out" || wrong "$*: expected \"$words\""
 }
 
 end()
