@@ -81,6 +81,16 @@ expect 2 'readonly.exe is read-only' "$umsrun" --uninstall readonly.exe
 chmod 644 readonly.exe
 expect 0 'byte for byte' "$umsrun" --uninstall readonly.exe
 
+if [ "$(id -u)" = 0 ]; then
+    fresh foreign.exe
+    chown 1234:1234 foreign.exe
+    expect 2 'foreign.exe cannot be written to' "$umsrun" --install foreign.exe --in-place
+    [ "$(ls)" = foreign.exe ] || wrong "something was left behind: $(ls)"
+    chmod 666 foreign.exe
+    expect 0 'has the shim now' "$umsrun" --install foreign.exe --in-place
+    expect 0 'byte for byte' "$umsrun" --uninstall foreign.exe
+    [ "$(stat -c '%u %a' foreign.exe)" = '1234 666' ] || wrong "foreign.exe is $(stat -c '%u %a' foreign.exe)"
+fi
 fresh busy.exe
 cp "$umsrun" busy.exe
 cp "$shim/kernel32_ums.dll" "$shim/ntdll_ums.dll" .
