@@ -36,11 +36,12 @@ static HANDLE open_file( const WCHAR *path )
                         OPEN_EXISTING, 0, NULL );
 }
 
-static DWORD read_all( HANDLE file, struct pe_bytes *bytes )
+DWORD read_all( HANDLE file, struct pe_bytes *bytes )
 {
     LARGE_INTEGER size;
     DWORD done;
 
+    bytes->data = NULL;
     if (!GetFileSizeEx( file, &size )) return GetLastError();
     if (size.QuadPart > MAX_FILE) return ERROR_FILE_TOO_LARGE;
     bytes->size = size.QuadPart;
@@ -49,12 +50,23 @@ static DWORD read_all( HANDLE file, struct pe_bytes *bytes )
     return done == bytes->size ? 0 : ERROR_READ_FAULT;
 }
 
-static DWORD read_bytes( const WCHAR *path, struct pe_bytes *bytes )
+/* From its beginning on, instead of what is in it; on the disk when this returns 0. */
+DWORD write_all( HANDLE file, const struct pe_bytes *bytes )
+{
+    DWORD done;
+
+    if (SetFilePointer( file, 0, NULL, FILE_BEGIN ) == INVALID_SET_FILE_POINTER
+        || !WriteFile( file, bytes->data, bytes->size, &done, NULL ))
+        return GetLastError();
+    if (done != bytes->size) return ERROR_DISK_FULL;
+    return SetEndOfFile( file ) && FlushFileBuffers( file ) ? 0 : GetLastError();
+}
+
+DWORD try_read_file( const WCHAR *path, struct pe_bytes *bytes )
 {
     HANDLE file = open_file( path );
     DWORD error;
 
-    bytes->data = NULL;
     if (file == INVALID_HANDLE_VALUE) return GetLastError();
     if ((error = read_all( file, bytes ))) free_bytes( bytes );
     CloseHandle( file );
@@ -63,14 +75,9 @@ static DWORD read_bytes( const WCHAR *path, struct pe_bytes *bytes )
 
 int read_file( const WCHAR *path, struct pe_bytes *bytes )
 {
-    DWORD error = read_bytes( path, bytes );
+    DWORD error = try_read_file( path, bytes );
 
     return error ? fail_with_error( path, error ) : 0;
-}
-
-BOOL try_read_file( const WCHAR *path, struct pe_bytes *bytes )
-{
-    return !read_bytes( path, bytes );
 }
 
 static void old_name( const WCHAR *path, int i, WCHAR *old )
@@ -123,20 +130,33 @@ static DWORD replace( const WCHAR *with, const WCHAR *path )
     return 0;
 }
 
+static HANDLE create_temporary( const WCHAR *path, const WCHAR *like )
+{
+    SECURITY_ATTRIBUTES security = { sizeof(security), NULL, FALSE };
+    BOOL private = like && !is_for_all( like );
+    HANDLE file = INVALID_HANDLE_VALUE;
+
+    DeleteFileW( path );
+    if (private) security.lpSecurityDescriptor = private_rights( like );
+    if (!private || security.lpSecurityDescriptor)
+        file = CreateFileW( path, GENERIC_WRITE, 0, private ? &security : NULL, CREATE_NEW, 0,
+                            NULL );
+    LocalFree( security.lpSecurityDescriptor );
+    return file;
+}
+
 /* Under another name first: if the machine stops, the old file is there or the new one is. That
  * name ends with .exe too, because Wine makes such files executable. */
-int write_file( const WCHAR *path, const struct pe_bytes *bytes )
+int write_file( const WCHAR *path, const struct pe_bytes *bytes, const WCHAR *like )
 {
     WCHAR temporary[LONG_PATH + 20];
-    DWORD done = 0, error = 0;
     HANDLE file;
+    DWORD error;
 
     wcscat( wcscpy( temporary, path ), L".ums-new.exe" );
-    file = CreateFileW( temporary, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS, 0, NULL );
-    if (file == INVALID_HANDLE_VALUE) return fail_with_error( temporary, GetLastError() );
-    if (!WriteFile( file, bytes->data, bytes->size, &done, NULL ) || done != bytes->size
-        || !FlushFileBuffers( file ))
-        error = GetLastError() ? GetLastError() : ERROR_WRITE_FAULT;
+    file = create_temporary( temporary, like );
+    if (file == INVALID_HANDLE_VALUE) return fail_with_error( path, GetLastError() );
+    error = write_all( file, bytes );
     CloseHandle( file );
     if (!error && !(error = replace( temporary, path ))) return 0;
     DeleteFileW( temporary );
@@ -166,15 +186,27 @@ void file_digest( const BYTE *data, size_t size, BYTE digest[PE_DIGEST_SIZE] )
     ExitProcess( fail( L"this system's bcrypt.dll cannot compute SHA-256" ) );
 }
 
+BOOL same_bytes( const struct pe_bytes *a, const struct pe_bytes *b )
+{
+    return a->size == b->size && !memcmp( a->data, b->data, a->size );
+}
+
+BOOL file_is( const WCHAR *path, const struct pe_bytes *bytes )
+{
+    struct pe_bytes found = { 0 };
+    BOOL ret = !try_read_file( path, &found ) && same_bytes( &found, bytes );
+
+    free_bytes( &found );
+    return ret;
+}
+
 BOOL same_file( const WCHAR *a, const WCHAR *b )
 {
-    struct pe_bytes first = { 0 }, second = { 0 };
+    struct pe_bytes first = { 0 };
     BOOL ret = file_exists( a ) && file_exists( b ) && !read_file( a, &first )
-               && !read_file( b, &second ) && first.size == second.size
-               && !memcmp( first.data, second.data, first.size );
+               && file_is( b, &first );
 
     free_bytes( &first );
-    free_bytes( &second );
     return ret;
 }
 
@@ -194,7 +226,7 @@ int copy_dlls( const WCHAR *from, const WCHAR *to, BOOL *copied )
         if (same_file( source, target )) continue;
         replaced = file_exists( target );
         if (read_file( source, &bytes )) return EXIT_FAILED;
-        ret = write_file( target, &bytes );
+        ret = write_file( target, &bytes, NULL );
         free_bytes( &bytes );
         if (ret) return ret;
         *copied = TRUE;

@@ -23,7 +23,7 @@ struct job
     BOOL         in_place;
 };
 
-static void folder_of( const WCHAR *path, WCHAR *dir )
+void folder_of( const WCHAR *path, WCHAR *dir )
 {
     size_t len = wcslen( path );
 
@@ -51,38 +51,53 @@ static void default_output( const WCHAR *path, WCHAR *output )
  * the folder
  */
 
-/* Another program with the shim in this folder: the DLLs are its too. One that cannot be read may have
- * it. *flags: what all of them have. */
-static BOOL others_in_folder( const WCHAR *dir, const WCHAR *but, DWORD *flags )
+/* What else needs the DLLs of a folder: a program that has the shim; failing that, one that cannot
+ * be read and may have it. */
+struct others
 {
-    WCHAR pattern[LONG_PATH + 20], path[LONG_PATH + MAX_PATH];
+    WCHAR name[MAX_PATH];       /* empty: there is none */
+    DWORD error;                /* why it cannot be read, or 0 */
+    DWORD flags;                /* what all that have the shim have */
+};
+
+static void look_at_other( const WCHAR *path, const WCHAR *name, struct others *others )
+{
     struct pe_report report;
     struct pe_bytes bytes;
+    DWORD error = try_read_file( path, &bytes );
+
+    if (error)
+    {
+        if (others->name[0]) return;
+    }
+    else
+    {
+        pe_look( &bytes, NULL, &report );
+        free_bytes( &bytes );
+        if (report.kind != PE_PROGRAM) return;
+        others->flags |= report.flags;
+    }
+    wcscpy( others->name, name );
+    others->error = error;
+}
+
+static void others_in_folder( const WCHAR *dir, const WCHAR *but, struct others *others )
+{
+    WCHAR pattern[LONG_PATH + 20], path[LONG_PATH + MAX_PATH];
     WIN32_FIND_DATAW data;
-    BOOL found = FALSE;
     HANDLE search;
 
+    memset( others, 0, sizeof(*others) );
     wcscat( wcscpy( pattern, dir ), L"*.exe" );
-    *flags = 0;
-    if ((search = FindFirstFileW( pattern, &data )) == INVALID_HANDLE_VALUE) return FALSE;
+    if ((search = FindFirstFileW( pattern, &data )) == INVALID_HANDLE_VALUE) return;
     do
     {
         wcscat( wcscpy( path, dir ), data.cFileName );
-        if (!lstrcmpiW( path, but ) || (data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)) continue;
-        if (!try_read_file( path, &bytes ))
-        {
-            found = TRUE;
-            continue;
-        }
-        pe_look( &bytes, NULL, &report );
-        free_bytes( &bytes );
-        if (report.kind != PE_PROGRAM) continue;
-        found = TRUE;
-        *flags |= report.flags;
+        if (lstrcmpiW( path, but ) && !(data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
+            look_at_other( path, data.cFileName, others );
     }
     while (FindNextFileW( search, &data ));
     FindClose( search );
-    return found;
 }
 
 /* The host's limits for import tables: bytes, which loaders widen one by one. */
@@ -104,19 +119,40 @@ static int narrow_path( const WCHAR *dir, char *narrow, size_t size )
 /***********************************************************************
  * --install
  */
-static int make_backup( const struct job *job )
+
+/* *MADE: it was not there before. */
+static int make_backup( const struct job *job, const struct program *program,
+                        const struct pe_bytes *original, BOOL *made )
 {
     WCHAR backup[LONG_PATH + 20];
 
     backup_name( job->path, backup );
-    if (same_file( job->path, backup )) return 0;
-    if (CopyFileW( job->path, backup, TRUE )) return 0;
-    if (GetLastError() == ERROR_FILE_EXISTS)
-        return fail( L"%ls is there already, and is another program; move it away", backup );
-    return fail_with_error( backup, GetLastError() );
+    *made = !file_exists( backup );
+    if (*made) return keep_copy( program, original, backup );
+    if (!file_is( backup, original ))
+        return fail( L"%ls is there already and is not what %ls is now: if an --install or "
+                     L"--uninstall was interrupted, put it back in its place; else move it away",
+                     backup, job->path );
+    flush_copy( backup );
+    return 0;
 }
 
-static void tell_install( const struct job *job, const struct pe_report *report, BOOL copied )
+static void tell_links( const struct job *job, DWORD links )
+{
+    WCHAR path[LONG_PATH], dir[LONG_PATH], link_dir[LONG_PATH];
+
+    if (links > 1) say( L"  it has %lu names (hard links): all of them have the shim now", links );
+    if (!full_path( job->name, path ) || !lstrcmpiW( path, job->path )) return;
+    folder_of( path, link_dir );
+    folder_of( job->path, dir );
+    say( lstrcmpiW( dir, link_dir ) && !job->dlls[0]
+         ? L"  %ls leads there: a program started by that name looks for the DLLs beside it, so "
+           L"start it by the other"
+         : L"  %ls leads there", path );
+}
+
+static void tell_install( const struct job *job, const struct pe_report *report, BOOL copied,
+                          DWORD links )
 {
     WCHAR dir[LONG_PATH], backup[LONG_PATH + 20];
 
@@ -133,6 +169,7 @@ static void tell_install( const struct job *job, const struct pe_report *report,
     {
         backup_name( job->path, backup );
         say( L"  the file as it was is kept as %ls", backup );
+        tell_links( job, links );
     }
     if (report->signature_size)
         say( L"  its signature (%lu bytes) was taken out: it does not fit a changed file",
@@ -148,7 +185,7 @@ static int prepare_request( const struct job *job, char *dir, size_t size,
                             struct pe_request *request, BOOL *copied )
 {
     WCHAR shim[LONG_PATH], folder[LONG_PATH];
-    DWORD flags;
+    struct others others;
 
     *copied = FALSE;
     dir[0] = 0;
@@ -157,40 +194,108 @@ static int prepare_request( const struct job *job, char *dir, size_t size,
     if (job->dlls[0]) return narrow_path( job->dlls, dir, size );
     folder_of( job->output, folder );
     if (find_shim( shim ) || copy_dlls( shim, folder, copied )) return EXIT_FAILED;
-    others_in_folder( folder, job->output, &flags );
-    if (*copied || (flags & PE_COPIED)) request->flags |= PE_COPIED;
+    others_in_folder( folder, job->output, &others );
+    if (*copied || (others.flags & PE_COPIED)) request->flags |= PE_COPIED;
     if (!lstrcmpiW( shim, folder )) request->flags &= ~PE_COPIED;
     return 0;
 }
 
-static int install( struct job *job )
+/* The DLLs, then the file that needs them. */
+static int put_in_place( const struct job *job, const struct program *program,
+                         const struct pe_bytes *before, struct pe_report *report, BOOL *copied )
 {
     struct pe_request request = { 0 };
-    struct pe_bytes before, after = { 0 };
-    struct pe_report report;
-    const char *error;
+    WCHAR backup[LONG_PATH + 20];
+    struct pe_bytes after = { 0 };
     char dir[INJECT_MAX_PATH];
-    BOOL copied = FALSE;
+    const char *error;
+    int ret;
+
+    if (prepare_request( job, dir, sizeof(dir), &request, copied )) return EXIT_FAILED;
+    if ((error = pe_install( before, &request, &after, report )))
+        return fail( L"%ls %hs", job->name, error );
+    backup_name( job->path, backup );
+    ret = program ? rewrite_program( program, &after, before, backup )
+                  : write_file( job->output, &after, job->path );
+    free_bytes( &after );
+    return ret;
+}
+
+static int install_in_place( const struct job *job, const struct pe_bytes *before )
+{
+    WCHAR backup[LONG_PATH + 20];
+    struct pe_report report;
+    struct program program;
+    BOOL copied, made;
+    int ret;
+
+    if (open_program( &program, job->path, before )) return EXIT_FAILED;
+    if (!(ret = make_backup( job, &program, before, &made )))
+    {
+        ret = put_in_place( job, &program, before, &report, &copied );
+        backup_name( job->path, backup );
+    }
+    close_program( &program );
+    if (!ret) tell_install( job, &report, copied, program.links );
+    else if (made && file_is( job->path, before )) delete_copy( backup );
+    return ret;
+}
+
+static int install_copy( const struct job *job, const struct pe_bytes *before )
+{
+    struct pe_report report;
+    BOOL copied;
+
+    if (put_in_place( job, NULL, before, &report, &copied )) return EXIT_FAILED;
+    tell_install( job, &report, copied, 0 );
+    return 0;
+}
+
+static int check_output( const struct job *job )
+{
+    WCHAR dir[LONG_PATH];
+    size_t len = wcslen( job->output );
+
+    if (len < 5 || lstrcmpiW( job->output + len - 4, L".exe" ))
+        return fail( L"%ls: its name has to end with .exe, by which --uninstall of another program "
+                     L"finds out that the DLLs are still wanted", job->output );
+    if (!job->in_place && file_exists( job->output ))
+        return fail( L"%ls is there already; give another --output, or delete it", job->output );
+    folder_of( job->output, dir );
+    return check_folder( dir, L"put a copy elsewhere with --output FOLDER\\COPY.exe, or start the "
+                              L"program with umsrun and without --install" );
+}
+
+static int refuse( const struct job *job, const char *error )
+{
+    WCHAR backup[LONG_PATH + 20];
+
+    backup_name( job->path, backup );
+    if (!file_exists( backup )) return fail( L"%ls %hs", job->name, error );
+    return fail( L"%ls %hs; as it was it is in %ls", job->name, error, backup );
+}
+
+/* First without a trace: nothing is copied for a program that is refused. */
+static int check_install( const struct job *job, const struct pe_bytes *before )
+{
+    struct pe_request request = { .dir = "", .digest = file_digest };
+    struct pe_bytes after = { 0 };
+    struct pe_report report;
+    const char *error = pe_install( before, &request, &after, &report );
+
+    free_bytes( &after );
+    return error ? refuse( job, error ) : check_output( job );
+}
+
+static int install( struct job *job )
+{
+    struct pe_bytes before;
     int ret;
 
     if (read_file( job->path, &before )) return EXIT_FAILED;
-    request.digest = file_digest;
-    request.dir = "";
-    /* once without a trace: nothing is copied for a program that is refused */
-    if ((error = pe_install( &before, &request, &after, &report )))
-    {
-        free_bytes( &before );
-        return fail( L"%ls %hs", job->name, error );
-    }
-    free_bytes( &after );
-    ret = prepare_request( job, dir, sizeof(dir), &request, &copied );
-    if (!ret && job->in_place) ret = make_backup( job );
-    if (!ret && (error = pe_install( &before, &request, &after, &report )))
-        ret = fail( L"%ls %hs", job->name, error );
-    if (!ret) ret = write_file( job->output, &after );
-    if (!ret) tell_install( job, &report, copied );
+    ret = check_install( job, &before );
+    if (!ret) ret = job->in_place ? install_in_place( job, &before ) : install_copy( job, &before );
     free_bytes( &before );
-    free_bytes( &after );
     return ret;
 }
 
@@ -199,43 +304,100 @@ static int install( struct job *job )
  */
 static void clean_folder( const struct job *job, DWORD flags )
 {
-    WCHAR dir[LONG_PATH], shim[LONG_PATH], backup[LONG_PATH + 20];
-    DWORD others;
-
-    backup_name( job->path, backup );
-    if (same_file( job->path, backup )) DeleteFileW( backup );
-    else if (file_exists( backup )) say( L"  %ls is another file and stays", backup );
+    WCHAR dir[LONG_PATH], shim[LONG_PATH];
+    struct others others;
 
     if (!(flags & PE_COPIED)) return;
     folder_of( job->path, dir );
     if (!find_shim( shim ) && !lstrcmpiW( shim, dir )) return;
-    if (others_in_folder( dir, job->path, &others ))
-        say( L"  ntdll_ums.dll and kernel32_ums.dll stay: another program beside it has the shim" );
-    else delete_dlls( dir );
+    others_in_folder( dir, job->path, &others );
+    if (!others.name[0]) delete_dlls( dir );
+    else if (others.error)
+        say( L"  ntdll_ums.dll and kernel32_ums.dll stay: %ls%ls cannot be read and may have the "
+             L"shim (%ls)", dir, others.name, error_text( others.error, others.name ) );
+    else say( L"  ntdll_ums.dll and kernel32_ums.dll stay: %ls%ls has the shim too", dir,
+              others.name );
+}
+
+static BOOL has_shim( const WCHAR *path )
+{
+    struct pe_report report = { 0 };
+    struct pe_bytes bytes;
+
+    if (try_read_file( path, &bytes )) return FALSE;
+    pe_look( &bytes, NULL, &report );
+    free_bytes( &bytes );
+    return report.kind == PE_PROGRAM;
+}
+
+static int cannot_restore( const struct job *job, const char *error )
+{
+    WCHAR other[LONG_PATH + 20];
+
+    default_output( job->path, other );
+    if (!has_shim( job->path ) && has_shim( other ))
+        return fail( L"%ls %hs; its copy %ls has, take it out of that", job->name, error, other );
+    return refuse( job, error );
+}
+
+static void take_date( const struct program *program, const WCHAR *backup )
+{
+    HANDLE file = CreateFileW( backup, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0,
+                               NULL );
+    FILETIME created, written;
+
+    if (file == INVALID_HANDLE_VALUE) return;
+    if (GetFileTime( file, &created, NULL, &written ))
+        SetFileTime( program->file, &created, NULL, &written );
+    CloseHandle( file );
+}
+
+/* The backup of --install serves while the file is written, and has its date. Without one, or if
+ * there is something else under that name, one is made. */
+static int restore( const struct job *job, const struct program *program,
+                    const struct pe_bytes *bytes, const struct pe_bytes *original )
+{
+    WCHAR backup[LONG_PATH + 20], copy[LONG_PATH + 20];
+    BOOL kept;
+    int ret;
+
+    backup_name( job->path, backup );
+    wcscpy( copy, backup );
+    if ((kept = file_is( backup, original ))) flush_copy( backup );
+    else
+    {
+        if (file_exists( backup )) wcscat( copy, L"-2" );
+        if (keep_copy( program, original, copy )) return EXIT_FAILED;
+    }
+    ret = rewrite_program( program, original, bytes, copy );
+    if (ret) return ret;
+    if (kept) take_date( program, backup );
+    say( L"%ls: is as it was, byte for byte", job->path );
+    if (!delete_copy( copy ))
+        say( L"  %ls cannot be deleted: %ls", copy, error_text( GetLastError(), copy ) );
+    if (!kept && file_exists( backup )) say( L"  %ls is another file and stays", backup );
+    return 0;
 }
 
 static int uninstall( const struct job *job )
 {
     struct pe_bytes bytes, original = { 0 };
+    struct program program;
     struct pe_report report;
-    WCHAR backup[LONG_PATH + 20];
+    WCHAR dir[LONG_PATH];
     const char *error;
     int ret;
 
     if (read_file( job->path, &bytes )) return EXIT_FAILED;
     pe_look( &bytes, NULL, &report );
-    if ((error = pe_restore( &bytes, file_digest, &original )))
+    folder_of( job->path, dir );
+    if ((error = pe_restore( &bytes, file_digest, &original ))) ret = cannot_restore( job, error );
+    else ret = check_folder( dir, L"nothing was changed; make it writable first" );
+    if (!ret && !(ret = open_program( &program, job->path, &bytes )))
     {
-        backup_name( job->path, backup );
-        ret = fail( L"%ls %hs%ls%ls", job->name, error,
-                    file_exists( backup ) ? L"; as it was it is in " : L"",
-                    file_exists( backup ) ? backup : L"" );
-    }
-    else ret = write_file( job->path, &original );
-    if (!ret)
-    {
-        say( L"%ls: is as it was, byte for byte", job->path );
-        clean_folder( job, report.flags );
+        ret = restore( job, &program, &bytes, &original );
+        close_program( &program );
+        if (!ret) clean_folder( job, report.flags );
     }
     free_bytes( &bytes );
     free_bytes( &original );
@@ -259,7 +421,9 @@ static int dll_status( const struct job *job, const struct pe_report *report )
         wcscat( wcscpy( ours, shim ), files[i] );
         if (same_file( path, ours )) continue;
         say( file_exists( path ) ? L"  %ls is another version than the one of this umsrun"
-                                 : L"  %ls is missing: the program does not start", path );
+             : report->dir[0] ? L"  %ls is missing: the program does not start"
+             : L"  %ls is missing: the program starts only if there is one where Windows looks "
+               L"next (system32, the current folder, the PATH)", path );
         ret = EXIT_FAILED;
     }
     return ret;
@@ -293,41 +457,57 @@ static int status( const struct job *job )
 /***********************************************************************
  * options
  */
-static int usage( void )
+static int read_value( const WCHAR *option, const WCHAR *value, WCHAR *path )
 {
-    return fail( L"usage: umsrun --install PROGRAM.exe [--output COPY.exe | --in-place] "
-                 L"[--dlls DIR], umsrun --uninstall PROGRAM.exe, umsrun --status PROGRAM.exe" );
+    if (path[0]) return wrong_usage( L"%ls is there twice", option );
+    if (!value || !value[0]) return wrong_usage( L"%ls: there is no name behind it", option );
+    return full_path( value, path ) ? 0 : wrong_usage( L"%ls is too long a name", value );
 }
 
-static int read_options( int argc, WCHAR **argv, struct job *job )
+/* Options before the program's name and behind it. */
+static int read_options( int argc, WCHAR **argv, BOOL put, struct job *job )
 {
-    size_t len;
     int i;
 
-    for (i = 0; i < argc; i++)
+    for (i = 2; i < argc; i++)
     {
-        if (!wcscmp( argv[i], L"--in-place" )) job->in_place = TRUE;
-        else if (!wcscmp( argv[i], L"--output" ) && i + 1 < argc && !job->output[0])
+        if (wcsncmp( argv[i], L"--", 2 ))
         {
-            if (!full_path( argv[++i], job->output )) return usage();
+            if (job->name) return wrong_usage( L"%ls: one program at a time", argv[i] );
+            job->name = argv[i];
         }
-        else if (!wcscmp( argv[i], L"--dlls" ) && i + 1 < argc && !job->dlls[0])
+        else if (put && !wcscmp( argv[i], L"--in-place" )) job->in_place = TRUE;
+        else if (put && !wcscmp( argv[i], L"--output" ))
         {
-            if (!full_path( argv[++i], job->dlls )) return usage();
-            len = wcslen( job->dlls );
-            if (len && job->dlls[len - 1] != '\\') wcscat( job->dlls, L"\\" );
+            if (read_value( argv[i], argv[i + 1], job->output )) return EXIT_FAILED;
+            i++;
         }
-        else return usage();
+        else if (put && !wcscmp( argv[i], L"--dlls" ))
+        {
+            if (read_value( argv[i], argv[i + 1], job->dlls )) return EXIT_FAILED;
+            i++;
+        }
+        else return wrong_usage( L"%ls is no option of %ls", argv[i], argv[1] );
     }
-    if (job->in_place && job->output[0]) return usage();
+    if (job->in_place && job->output[0])
+        return wrong_usage( L"--in-place and --output exclude each other" );
+    if (!job->name || !job->name[0]) return wrong_usage( L"%ls: which program?", argv[1] );
+    return 0;
+}
+
+static int find_files( struct job *job, BOOL put, BOOL take )
+{
+    size_t len = wcslen( job->dlls );
+
+    if (len && job->dlls[len - 1] != '\\') wcscat( job->dlls, L"\\" );
+    /* this very file: not one of that name beside umsrun.exe or on the PATH */
+    if (!full_path( job->name, job->path ) || !file_exists( job->path ))
+        return fail( L"%ls: there is no such file", job->name );
+    if (GetFileAttributesW( job->path ) & FILE_ATTRIBUTE_DIRECTORY)
+        return fail( L"%ls is a folder", job->name );
+    if ((job->in_place || take) && real_path( job->path )) return EXIT_FAILED;
     if (job->in_place) wcscpy( job->output, job->path );
-    else if (!job->output[0]) default_output( job->path, job->output );
-    len = wcslen( job->output );
-    if (len < 5 || lstrcmpiW( job->output + len - 4, L".exe" ))
-        return fail( L"%ls: its name has to end with .exe, by which --uninstall of another program "
-                     L"finds out that the DLLs are still wanted", job->output );
-    if (!job->in_place && file_exists( job->output ))
-        return fail( L"%ls is there already; give another --output, or delete it", job->output );
+    else if (put && !job->output[0]) default_output( job->path, job->output );
     return 0;
 }
 
@@ -346,15 +526,8 @@ int install_command( int argc, WCHAR **argv )
     BOOL put = !wcscmp( argv[1], L"--install" ), take = !wcscmp( argv[1], L"--uninstall" );
 
     if (!put && !take && wcscmp( argv[1], L"--status" )) return -1;
-    if (argc < 3 || (!put && argc > 3)) return usage();
-    job.name = argv[2];
-    /* this very file: not one of that name beside umsrun.exe or on the PATH */
-    if (!full_path( argv[2], job.path ) || !file_exists( job.path ))
-        return fail( L"%ls: there is no such file", argv[2] );
-    if (GetFileAttributesW( job.path ) & FILE_ATTRIBUTE_DIRECTORY)
-        return fail( L"%ls is a folder", argv[2] );
+    if (read_options( argc, argv, put, &job ) || find_files( &job, put, take )) return EXIT_FAILED;
     if (take) return uninstall( &job );
     if (!put) return status( &job );
-    if (read_options( argc - 3, argv + 3, &job ) || check_dlls( &job )) return EXIT_FAILED;
-    return install( &job );
+    return check_dlls( &job ) ? EXIT_FAILED : install( &job );
 }

@@ -144,7 +144,7 @@ static int install( struct prefix *prefix )
     if ((error = pe_forward( &prefix->wine, &request, &made, &report )))
         return fail( L"Wine's kernel32.dll %hs", error );
     if (!(ret = copy_dlls( shim, prefix->system32, &copied ))
-        && !(ret = write_file( prefix->path, &made )))
+        && !(ret = write_file( prefix->path, &made, NULL )))
         ret = set_override();
     free_bytes( &made );
     if (ret) return ret;
@@ -190,7 +190,7 @@ static int uninstall( struct prefix *prefix )
         say( L"what was left of the shim in this prefix is gone; its kernel32.dll was Wine's own already" );
         return 0;
     }
-    if (write_file( prefix->path, &prefix->wine )) return EXIT_FAILED;
+    if (write_file( prefix->path, &prefix->wine, NULL )) return EXIT_FAILED;
     delete_dlls( prefix->system32 );
     say( L"this prefix is as it was" );
     if (!is_of_this_wine( prefix ))
@@ -245,8 +245,11 @@ int prefix_command( int argc, WCHAR **argv )
 
     if (!put && !take && wcscmp( argv[1], L"--prefix-status" )) return -1;
     if (argc > 2)
-        return fail( L"%ls works on the prefix that umsrun.exe runs in; name another with "
-                     L"WINEPREFIX", argv[1] );
+        return fail( L"%ls %ls: umsrun.exe works on the Wine prefix that it runs in and takes no "
+                     L"argument here; %ls", argv[1], argv[2], file_exists( argv[2] )
+                     && !(GetFileAttributesW( argv[2] ) & FILE_ATTRIBUTE_DIRECTORY)
+                     ? L"that is a file, for a program there is --install"
+                     : L"name another prefix with WINEPREFIX" );
     if (!(ret = look( &prefix )))
         ret = put ? install( &prefix ) : take ? uninstall( &prefix ) : status( &prefix );
     free_bytes( &prefix.wine );

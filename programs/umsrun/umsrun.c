@@ -60,15 +60,47 @@ void say( const WCHAR *format, ... )
     write_line( STD_OUTPUT_HANDLE, text );
 }
 
+const WCHAR *error_text( DWORD error, const WCHAR *what )
+{
+    static WCHAR text[MAX_LINE];
+    DWORD_PTR names[9], i;
+    DWORD len;
+
+    for (i = 0; i < ARRAYSIZE(names); i++) names[i] = (DWORD_PTR)what;      /* "%1 is not ..." */
+    len = FormatMessageW( FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_ARGUMENT_ARRAY, NULL, error,
+                          0, text, ARRAYSIZE(text) - 20, (va_list *)names );
+    while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == '.')) len--;
+    swprintf( text + len, ARRAYSIZE(text) - len, L" (error %lu)", error );
+    return text;
+}
+
 int fail_with_error( const WCHAR *what, DWORD error )
 {
-    WCHAR text[256];
-    DWORD len = FormatMessageW( FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL,
-                                error, 0, text, ARRAYSIZE(text), NULL );
+    return fail( L"%ls: %ls", what, error_text( error, what ) );
+}
 
-    while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == '.')) len--;
-    text[len] = 0;
-    return fail( L"%ls: %ls (error %lu)", what, text, error );
+static const WCHAR usage[] =
+    L"usage: umsrun PROGRAM [ARGUMENTS...]\n"
+    L"       umsrun --install PROGRAM.exe [--output COPY.exe | --in-place] [--dlls FOLDER]\n"
+    L"       umsrun --uninstall PROGRAM.exe\n"
+    L"       umsrun --status PROGRAM.exe\n"
+    L"       umsrun --install-prefix | --uninstall-prefix | --prefix-status\n"
+    L"       umsrun --info                 what serves programs here; it takes none\n"
+    L"       umsrun --top [PID [LINES]]    the counters of one that was started with UMS_HUD=1\n"
+    L"       umsrun --version | --help\n"
+    L"A program whose name begins with -- can be given as ./--NAME.exe";
+
+int wrong_usage( const WCHAR *format, ... )
+{
+    WCHAR text[MAX_LINE] = L"umsrun: ";
+    va_list args;
+
+    va_start( args, format );
+    vswprintf( text + 8, ARRAYSIZE(text) - 10, format, args );
+    va_end( args );
+    write_line( STD_ERROR_HANDLE, text );
+    write_line( STD_ERROR_HANDLE, wcscpy( text, usage ) );
+    return EXIT_FAILED;
 }
 
 /* What follows the first word, by the rule for a program's name: quotes group, and nothing escapes
@@ -201,6 +233,13 @@ static void untie( HANDLE job )
     CloseHandle( job );
 }
 
+static int cannot_start( const WCHAR *name, DWORD error )
+{
+    if (error != ERROR_BAD_EXE_FORMAT) return fail_with_error( name, error );
+    return fail( L"%ls is damaged or cut short, or no program for this system (error %lu)", name,
+                 error );
+}
+
 static int run( const WCHAR *name, const WCHAR *path, WCHAR *command_line, const WCHAR *dir )
 {
     STARTUPINFOW startup;
@@ -221,7 +260,7 @@ static int run( const WCHAR *name, const WCHAR *path, WCHAR *command_line, const
                                   NULL, &startup, &info );
         if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
     }
-    if (!started) return fail_with_error( name, GetLastError() );
+    if (!started) return cannot_start( name, GetLastError() );
 
     job = tie_to_us( info.hProcess );
     if ((error = inject_process( info.hProcess, dir, INJECT_REQUIRED )))
@@ -254,6 +293,37 @@ static int show_info( void )
     return run( path, path, command_line, dir );
 }
 
+static BOOL is_help( const WCHAR *argument )
+{
+    return !wcscmp( argument, L"--help" ) || !wcscmp( argument, L"-h" )
+           || !wcscmp( argument, L"/?" );
+}
+
+/* The exit status, or -1: the first argument is a program. */
+static int option_command( int argc, WCHAR **argv )
+{
+    int ret;
+
+    if (is_help( argv[1] ) || (argc > 2 && !wcsncmp( argv[1], L"--", 2 ) && is_help( argv[2] )))
+    {
+        say( L"%ls", usage );
+        return 0;
+    }
+    if (wcsncmp( argv[1], L"--", 2 )) return -1;
+    if (!wcscmp( argv[1], L"--version" ))
+    {
+        say( L"umsrun %hs", UMSRUN_VERSION );
+        return 0;
+    }
+    if (!wcscmp( argv[1], L"--info" ))
+        return argc == 2 ? show_info() : fail( L"--info looks at no program, so not at %ls; start it "
+                                               L"with UMS_LOG=info to see what serves it", argv[2] );
+    if ((ret = install_command( argc, argv )) >= 0) return ret;
+    if ((ret = prefix_command( argc, argv )) >= 0) return ret;
+    if ((ret = top_command( argc, argv )) >= 0) return ret;
+    return wrong_usage( L"%ls: there is no such option", argv[1] );
+}
+
 int wmain( int argc, WCHAR **argv );
 
 int wmain( int argc, WCHAR **argv )
@@ -261,16 +331,9 @@ int wmain( int argc, WCHAR **argv )
     static WCHAR path[LONG_PATH], dir[LONG_PATH];
     int ret;
 
-    if (argc < 2)
-    {
-        fail( L"usage: umsrun PROGRAM [ARGUMENTS...], umsrun --info, umsrun --install PROGRAM.exe ..., "
-              L"umsrun --install-prefix" );
-        return EXIT_FAILED;
-    }
-    if (!wcscmp( argv[1], L"--info" )) return show_info();
-    if ((ret = install_command( argc, argv )) >= 0) return ret;
-    if ((ret = prefix_command( argc, argv )) >= 0) return ret;
-    if ((ret = top_command( argc, argv )) >= 0) return ret;
+    if (argc < 2) return wrong_usage( L"which program?" );
+    if ((ret = option_command( argc, argv )) >= 0) return ret;
+    if (!argv[1][0]) return wrong_usage( L"the program's name is empty" );
     if (!find_program( argv[1], path )) return fail( L"%ls: there is no such file", argv[1] );
     if (check_machine() || check_program( argv[1], path ) || find_shim( dir )) return EXIT_FAILED;
     return run( argv[1], path, skip_first_word( GetCommandLineW() ), dir );

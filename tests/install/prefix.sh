@@ -4,55 +4,10 @@
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
-top=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
-build=$(readlink -f "${UMS_BUILD:-$top/build}")
-wine=${UMS_WINE:-host}
+. "$(dirname "$0")/own_prefix.sh"
 umsrun=$1 hello=$2 names=$3 no_ums=$4
-failed=0
-dir=$(mktemp -d)
-export UMS_BUILD="$dir" UMS_LOG=1
+export UMS_LOG=1
 system32=$dir/prefix-$wine/drive_c/windows/system32
-
-wrong()
-{
-    echo "$*"
-    cat "$dir/out"
-    failed=1
-}
-
-run()
-{
-    "$top/scripts/winerun" "$@" > "$dir/out" 2>&1 < /dev/null
-}
-
-# expect STATUS WORDS COMMAND...
-expect()
-{
-    status=$1 words=$2
-    shift 2
-    run "$@"
-    got=$?
-    if [ $got != "$status" ] && [ ! -s "$dir/out" ]; then     # Wine loses a start now and then (docs/wine.md)
-        run "$@"
-        got=$?
-    fi
-    [ $got = "$status" ] || wrong "$*: status $got, expected $status"
-    grep -q "$words" "$dir/out" || wrong "$*: expected \"$words\""
-}
-
-end()
-{
-    "$top/scripts/winerun" --cleanup > /dev/null 2>&1
-    rm -rf "$dir"
-}
-trap end EXIT
-
-# The files of the tests' prefix by hard links: they are replaced here, never written to. Registry files are written to.
-[ "$wine" = host ] || ln -s "$build/wine-$wine" "$dir/wine-$wine"
-mkdir "$dir/prefix-$wine"
-cp -al "$build/prefix-$wine/drive_c" "$dir/prefix-$wine/" || exit 1
-cp -a "$build/prefix-$wine/dosdevices" "$dir/prefix-$wine/"
-cp -a "$build/prefix-$wine/".update-timestamp "$build/prefix-$wine/"*.reg "$dir/prefix-$wine/" 2> /dev/null
 cp "$system32/kernel32.dll" "$dir/before.dll"
 mkdir "$dir/alone"
 cp "$hello" "$dir/alone/hello.exe"
@@ -60,6 +15,7 @@ cp "$names" "$dir/alone/names.exe"
 hello=$dir/alone/hello.exe names=$dir/alone/names.exe
 
 expect 1 'does not have the shim' "$umsrun" --prefix-status
+expect 2 '--install-prefix .*hello.exe: .* is a file, .* --install$' "$umsrun" --install-prefix "$hello"
 expect 1 'no User-Mode Scheduling here' "$hello"
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
 expect 0 'has the shim' "$umsrun" --prefix-status
