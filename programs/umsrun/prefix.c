@@ -5,7 +5,9 @@
  * Wine's programs get their kernel32 from Wine's own folder, unless the prefix says "native". So
  * system32 gets a copy of that very kernel32.dll, without the mark that makes it Wine's and with
  * its names of UMS forwarded to kernel32_ums.dll (pe_forward.c), and the prefix says so for
- * kernel32. Who asks for no name of UMS gets Wine's code and nothing else.
+ * kernel32. Who asks for no name of UMS gets Wine's code and nothing else. A kernel32.dll beside a
+ * program, which Wine passes over, it would take by that setting: so the prefix also says "builtin"
+ * for those outside system32, which Wine writes with a star.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -21,7 +23,13 @@
 #define NOT_INSTALLED 1
 
 static const WCHAR overrides[] = L"Software\\Wine\\DllOverrides";
-static const WCHAR native[] = L"native,builtin";
+
+/* of that key; both are the prefix's own or neither */
+static const struct { const WCHAR *name, *value; } settings[] =
+{
+    { L"kernel32",  L"native,builtin" },
+    { L"*kernel32", L"builtin" },
+};
 
 /* what is there */
 struct prefix
@@ -33,7 +41,7 @@ struct prefix
     BYTE             digest[PE_DIGEST_SIZE];    /* of that */
     struct pe_bytes  file;                      /* the prefix's */
     struct pe_report report;                    /* of that */
-    WCHAR            override[64];              /* for kernel32, or empty */
+    WCHAR            found[ARRAYSIZE(settings)][64];    /* the settings, or empty */
 };
 
 /***********************************************************************
@@ -70,13 +78,23 @@ static int read_wine( struct prefix *prefix )
                  L"names has x86_64-windows\\kernel32.dll" );
 }
 
-static void read_override( struct prefix *prefix )
+static void read_settings( struct prefix *prefix )
 {
-    DWORD size = sizeof(prefix->override);
+    DWORD size;
+    size_t i;
 
-    if (RegGetValueW( HKEY_CURRENT_USER, overrides, L"kernel32", RRF_RT_REG_SZ, NULL,
-                      prefix->override, &size ))
-        prefix->override[0] = 0;
+    for (i = 0; i < ARRAYSIZE(settings); i++)
+    {
+        size = sizeof(prefix->found[i]);
+        if (RegGetValueW( HKEY_CURRENT_USER, overrides, settings[i].name, RRF_RT_REG_SZ, NULL,
+                          prefix->found[i], &size ))
+            prefix->found[i][0] = 0;
+    }
+}
+
+static BOOL is_set( const struct prefix *prefix, size_t i )
+{
+    return !wcscmp( prefix->found[i], settings[i].value );
 }
 
 static int look( struct prefix *prefix )
@@ -90,7 +108,7 @@ static int look( struct prefix *prefix )
     prefix->version = version();
     wcscpy( prefix->system32 + len, L"\\" );
     wcscat( wcscpy( prefix->path, prefix->system32 ), L"kernel32.dll" );
-    read_override( prefix );
+    read_settings( prefix );
     delete_old( prefix->path );
     if (read_wine( prefix ) || read_file( prefix->path, &prefix->file )) return EXIT_FAILED;
     pe_look( &prefix->file, file_digest, &prefix->report );
@@ -110,21 +128,53 @@ static BOOL is_wines_own( const struct prefix *prefix )
 /***********************************************************************
  * --install-prefix
  */
-static int set_override( void )
+static int setting_failed( size_t i, LSTATUS error )
 {
-    LSTATUS error = RegSetKeyValueW( HKEY_CURRENT_USER, overrides, L"kernel32", REG_SZ, native,
-                                     sizeof(native) );
+    WCHAR what[80];
 
-    return error ? fail_with_error( L"the prefix's setting DllOverrides\\kernel32", error ) : 0;
+    swprintf( what, ARRAYSIZE(what), L"the prefix's setting DllOverrides\\%ls", settings[i].name );
+    return fail_with_error( what, error );
+}
+
+static int put_settings( void )
+{
+    LSTATUS error;
+    size_t i;
+
+    for (i = ARRAYSIZE(settings); i-- > 0; )
+    {
+        error = RegSetKeyValueW( HKEY_CURRENT_USER, overrides, settings[i].name, REG_SZ,
+                                 settings[i].value,
+                                 (wcslen( settings[i].value ) + 1) * sizeof(WCHAR) );
+        if (error) return setting_failed( i, error );
+    }
+    return 0;
+}
+
+static int take_settings( const struct prefix *prefix )
+{
+    LSTATUS error;
+    size_t i;
+
+    for (i = 0; i < ARRAYSIZE(settings); i++)
+    {
+        if (!is_set( prefix, i )) continue;
+        error = RegDeleteKeyValueW( HKEY_CURRENT_USER, overrides, settings[i].name );
+        if (error) return setting_failed( i, error );
+    }
+    return 0;
 }
 
 static int check_prefix( const struct prefix *prefix )
 {
+    size_t i;
+
     if (prefix->report.kind != PE_KERNEL32 && !is_wines_own( prefix ))
         return fail( L"%ls is not Wine's own; something else has put it there", prefix->path );
-    if (prefix->override[0] && wcscmp( prefix->override, native ))
-        return fail( L"this prefix has the setting kernel32=%ls already; take it out with winecfg",
-                     prefix->override );
+    for (i = 0; i < ARRAYSIZE(settings); i++)
+        if (prefix->found[i][0] && !is_set( prefix, i ))
+            return fail( L"this prefix has the setting %ls=%ls already; take it out with winecfg",
+                         settings[i].name, prefix->found[i] );
     return 0;
 }
 
@@ -145,7 +195,7 @@ static int install( struct prefix *prefix )
         return fail( L"Wine's kernel32.dll %hs", error );
     if (!(ret = copy_dlls( shim, prefix->system32, &copied ))
         && !(ret = write_file( prefix->path, &made, NULL )))
-        ret = set_override();
+        ret = put_settings();
     free_bytes( &made );
     if (ret) return ret;
     say( L"every 64-bit program of this prefix finds UMS now, from its next start on" );
@@ -164,26 +214,20 @@ static BOOL has_remains( const struct prefix *prefix )
     WCHAR path[LONG_PATH + 20];
 
     wcscat( wcscpy( path, prefix->system32 ), L"kernel32_ums.dll" );
-    return is_wines_own( prefix ) && (!wcscmp( prefix->override, native ) || file_exists( path ));
+    return is_wines_own( prefix ) && (is_set( prefix, 0 ) || file_exists( path ));
 }
 
-/* The setting first: from then on programs get Wine's own kernel32, whatever is in system32. What
+/* The settings first: from then on programs get Wine's own kernel32, whatever is in system32. What
  * belongs there is the file of the Wine that runs, which is what ours was made of unless Wine was
  * updated. */
 static int uninstall( struct prefix *prefix )
 {
-    LSTATUS error;
-
     if (prefix->report.kind != PE_KERNEL32 && !has_remains( prefix ))
     {
         say( L"this prefix does not have the shim" );
         return NOT_INSTALLED;
     }
-    if (!wcscmp( prefix->override, native ))
-    {
-        error = RegDeleteKeyValueW( HKEY_CURRENT_USER, overrides, L"kernel32" );
-        if (error) return fail_with_error( L"the prefix's setting DllOverrides\\kernel32", error );
-    }
+    if (take_settings( prefix )) return EXIT_FAILED;
     if (prefix->report.kind != PE_KERNEL32)
     {
         delete_dlls( prefix->system32 );
@@ -221,8 +265,10 @@ static int status( const struct prefix *prefix )
     if (!is_of_this_wine( prefix ))
         ret = wrong( L"Wine was updated since, and programs run with the kernel32.dll of before" );
     if (prefix->report.changed) ret = wrong( L"its kernel32.dll was changed since" );
-    if (wcscmp( prefix->override, native ))
+    if (!is_set( prefix, 0 ))
         ret = wrong( L"its setting kernel32=native,builtin is gone, so nothing of it is used" );
+    else if (!is_set( prefix, 1 ))
+        ret = wrong( L"its setting *kernel32=builtin is gone, so a kernel32.dll beside a program is taken" );
     if (find_shim( shim )) return EXIT_FAILED;
     for (i = 0; i < ARRAYSIZE(files); i++)
     {

@@ -31,6 +31,18 @@ WINEDEBUG=+loaddll run "$no_ums" 0
 grep -qi 'kernel32.*native' "$dir/out" || wrong 'kernel32.dll is not the copy'
 grep -qi '_ums' "$dir/out" && wrong 'the shim was loaded for a program without UMS'
 
+# a kernel32.dll beside a program is passed over, as it is without the shim
+mkdir "$dir/beside"
+cp "$no_ums" "$dir/beside/status.exe"
+cp "$dir/before.dll" "$dir/beside/kernel32.dll"
+printf 'Windows own DLL ' | dd of="$dir/beside/kernel32.dll" bs=1 seek=64 conv=notrunc 2> /dev/null
+WINEDEBUG=+loaddll run "$dir/beside/status.exe" 0
+grep -qi 'kernel32.*builtin' "$dir/out" || wrong 'the kernel32.dll beside a program is taken'
+run reg delete 'HKCU\Software\Wine\DllOverrides' /v '*kernel32' /f
+expect 2 'a kernel32.dll beside a program is taken' "$umsrun" --prefix-status
+expect 0 'every 64-bit program' "$umsrun" --install-prefix
+expect 0 'has the shim' "$umsrun" --prefix-status
+
 # Wine was updated: its kernel32.dll is another one than the copy was made of
 cp "$system32/kernel32.dll" "$dir/made.dll"
 record=$(grep -abo UMSINS1 "$dir/made.dll" | head -n 1 | cut -d: -f1)
@@ -47,6 +59,8 @@ expect 2 'is missing' "$umsrun" --prefix-status
 expect 0 'is as it was' "$umsrun" --uninstall-prefix
 cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
 [ ! -e "$system32/kernel32_ums.dll" ] || wrong 'a DLL was left behind'
+run reg query 'HKCU\Software\Wine\DllOverrides'
+grep -q kernel32 "$dir/out" && wrong 'a setting was left behind'
 expect 1 'no User-Mode Scheduling here' "$hello"
 expect 1 'does not have the shim' "$umsrun" --uninstall-prefix
 
