@@ -104,7 +104,17 @@ def made_up(folder):
     expect(s['ends'] == {'yield': 101, 'block': 1, 'end': 2}, 'ends', s['ends'])
     status, out, _ = umstrace(os.path.join(folder, 'trace.json'))
     expect(status == 0 and 'NtReadFile' in out and '2 ms' in out, 'text', out)
+    nobody_reads(os.path.join(folder, 'trace.json'))
     bad_traces(trace, folder)
+
+
+def nobody_reads(path):
+    """As in `umstrace FILE | head`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([UMSTRACE, path], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    expect(done.stderr == '', 'nobody reads', done.stderr)
 
 
 def bad_traces(good, folder):
