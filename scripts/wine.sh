@@ -15,9 +15,11 @@ die()
     exit 2
 }
 
-# Quiet Wine: no debug output, no offer to download Mono or Gecko.
+# Quiet Wine: no debug output, no offer to download Mono or Gecko. Where nothing says which language is spoken (ssh, cron,
+# containers) Wine would take names of files for ASCII.
 wine_environment()
 {
+    [ -n "${LC_ALL-}${LC_CTYPE-}${LANG-}" ] || export LC_CTYPE=C.UTF-8
     export WINEDEBUG="${WINEDEBUG--all}"
     export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}mscoree,mshtml="
 }
@@ -110,6 +112,7 @@ choose_prefix()
     *)  WINEPREFIX=$PWD/$WINEPREFIX ;;
     esac
     [ -d "$WINEPREFIX" ] || [ ! -e "$WINEPREFIX" ] || die "$prefix_name: this is a file, and a Wine prefix is a directory"
+    [ -O "$WINEPREFIX" ] || [ ! -e "$WINEPREFIX" ] || die "$prefix_name: this belongs to another user, and Wine takes only one's own"
     case ${1-} in
     --uninstall-prefix | --prefix-status) is_prefix "$WINEPREFIX" || die "$WINEPREFIX is no Wine prefix" ;;
     esac
@@ -131,7 +134,7 @@ make_prefix()
     say "making a Wine prefix in $WINEPREFIX"
     if ! DISPLAY='' wine wineboot -i > "$boot_log" 2>&1 < /dev/null; then
         tail -n 5 "$boot_log" >&2
-        die "wineboot failed; these are its last lines, all are in $boot_log"
+        die "wineboot failed; its last lines stand above, all are in $boot_log"
     fi
     rm -f "$boot_log"
     trap - HUP INT TERM

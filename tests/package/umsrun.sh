@@ -25,6 +25,7 @@ if [ "$*" = 'wineboot -i' ]; then
     exit
 fi
 echo "runs in $WINEPREFIX: $*"
+echo "${LC_ALL-}${LC_CTYPE-}${LANG-}" > "$WINE_CALLS.letters"
 END
 chmod +x "$tmp/path/wine"
 export PATH="$tmp/path:$PATH" HOME="$tmp/home" TMPDIR="$tmp/tmp" WINE_CALLS="$tmp/calls"
@@ -140,6 +141,19 @@ log=$(ls "$TMPDIR"/*)
 grep -qF "$log" "$tmp/err" && grep -q 'line 1 of' "$log" || wrong 'wineboot failed: its log is not named'
 [ "$(stat -c %a "$log")" = 600 ] || wrong "others can read $log"
 refuses 'please set TMPDIR' env TMPDIR=/proc/version WINEPREFIX="$tmp/new" "$installed" game.exe
+
+strange=/proc
+if [ "$(id -u)" = 0 ]; then
+    strange=$tmp/strange
+    mkdir "$strange"
+    chown 65534 "$strange"
+fi
+refuses 'belongs to another user' env WINEPREFIX="$strange" "$installed" game.exe
+
+run 0 env -u LC_ALL -u LC_CTYPE -u LANG WINEPREFIX="$tmp/letters" "$installed" game.exe
+[ "$(cat "$WINE_CALLS.letters")" = C.UTF-8 ] || wrong 'no language is set: names of files are read as ASCII'
+run 0 env -u LC_ALL -u LC_CTYPE LANG=de_DE.UTF-8 WINEPREFIX="$tmp/letters" "$installed" game.exe
+[ "$(cat "$WINE_CALLS.letters")" = de_DE.UTF-8 ] || wrong 'a language is set: it is not left alone'
 
 cp "$installed" "$tmp/path/umsrun"
 refuses 'works only where its package is installed' "$tmp/path/umsrun" game.exe
