@@ -171,6 +171,7 @@ static int child_main( const char *section, const char *name, BOOL print_host )
     const struct test *test = find_test( name );
     HANDLE mapping;
 
+    umstest_wait_bound *= umstest_env( "UMSTEST_TIME_FACTOR", 1 );
     SetErrorMode( SEM_NOGPFAULTERRORBOX | SEM_FAILCRITICALERRORS );
     SetUnhandledExceptionFilter( crash_filter );
     if (!(mapping = OpenFileMappingA( FILE_MAP_WRITE, FALSE, section ))) return 2;

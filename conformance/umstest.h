@@ -135,8 +135,10 @@ static inline void *current_teb( void )
     return teb;
 }
 
-/* Each wait in a test is bounded; say the bound in the message. */
-#define WAIT_BOUND          10000
+/* Each wait in a test is bounded; say the bound in the message. 10,000 ms times UMSTEST_TIME_FACTOR: a
+   machine can stand still for as long. */
+extern unsigned umstest_wait_bound;
+#define WAIT_BOUND          umstest_wait_bound
 
 /* Run a call with a poisoned last error: r = return value, e = last error, fetched at once. */
 #define POISON              0xdeadbeef

@@ -15,7 +15,7 @@
 #include "../umstest.h"
 #include "../probe.h"
 
-#define KIT_LIMIT   10000           /* ms, the bound of every wait */
+#define KIT_LIMIT   WAIT_BOUND      /* of every wait */
 #define KIT_WORKERS 512
 #define KIT_SCHEDS  4
 #define KIT_LOG     128             /* upcalls remembered one by one; all are counted */
