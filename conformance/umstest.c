@@ -23,6 +23,8 @@ static const struct test tests[] =
 #undef X
 };
 
+#define SLOW 8000                   /* ms */
+
 enum verdict
 {
     PASSED,
@@ -226,6 +228,14 @@ static BOOL impl_required( void )
            (BUILD_IMPL == IMPL_BOUND && GetModuleHandleA( "kernel32_ums.dll" ));
 }
 
+/* It passed all the same: somewhere it has waited for something in vain, or the machine stood still. */
+static void tell_slow( const struct test *test, ULONGLONG begin )
+{
+    ULONGLONG took = GetTickCount64() - begin;
+
+    if (took >= SLOW) say( "# slow: %s took %lu ms\n", test->name, (DWORD)took );
+}
+
 static enum verdict run_test( const struct test *test )
 {
     char exe[MAX_PATH], command[2 * MAX_PATH], section[64], error_text[64] = "";
@@ -236,6 +246,7 @@ static enum verdict run_test( const struct test *test )
     HANDLE mapping;
     enum verdict verdict;
     DWORD exit_code = 0, wait, limit;
+    ULONGLONG begin = GetTickCount64();
 
     snprintf( section, sizeof(section), "umstest-%lu-%d", GetCurrentProcessId(), ++serial );
     mapping =
@@ -292,6 +303,7 @@ static enum verdict run_test( const struct test *test )
          verdict_text[verdict], test->name, s->passed + s->failed, s->failed,
          s->confirmed + s->refuted, s->refuted, s->todo, s->skipped, error_text,
          s->no_impl ? ", no implementation" : "" );
+    if (verdict == PASSED) tell_slow( test, begin );
 
     total.tests++;
     total.verdicts[verdict]++;
