@@ -25,7 +25,9 @@
 UMS_NTDLL_FACTORY_EXPORTS( X )
 #undef X
 
-static DWORD (WINAPI *true_entry)( void *request );     /* written by another process */
+/* The forger writes it, and has ended before a stranger comes; the main thread waits for each of them,
+   so that there is one thread at a time in lying_entry, and it sees what was set before. */
+static DWORD (WINAPI *true_entry)( void *request );
 static DWORD lie;
 static volatile LONG lies;
 

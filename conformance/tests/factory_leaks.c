@@ -85,8 +85,8 @@ static void lives( int rounds )
 static volatile LONG deaths;
 static HANDLE last_thread;
 
-/* No next one is created before this one is ready. So it waits here for the end of the last one's
-   thread: else, on a busy machine, more and more are on their way out, each with its memory. */
+/* No next one is created before this one is ready: so last_thread is one thread's at a time, and
+   Ready hands it on. It waits here for the end of the last one's thread: else, on a busy machine, more and more are on their way out, each with its memory. */
 static void NTAPI short_life( void *param )
 {
     HANDLE last = last_thread;
