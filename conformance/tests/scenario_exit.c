@@ -38,6 +38,7 @@ struct stage
     volatile LONG  detaches;                    /* calls of a DllMain: the process ends */
     volatile LONG  odd_detaches;                /* ... but the argument says the DLL is unloaded */
     volatile LONG  others;                      /* threads that said good-bye since it began */
+    volatile LONG  in_vain;                     /* END_LAST_THREAD: waits that had to time out */
     volatile DWORD ender, detacher;             /* thread ids */
 };
 
@@ -214,7 +215,11 @@ static DWORD WINAPI last_thread( void *arg )
     (void)arg;
     WaitForSingleObject( main_thread, INFINITE );
     for (i = 0; i < kit.worker_count; i++) WaitForSingleObject( kit.workers[i].thread, INFINITE );
-    for (i = 0; i < kit.sched_count; i++) WaitForSingleObject( kit.scheds[i].thread, INFINITE );
+    for (i = 0; i < kit.sched_count; i++)
+    {
+        WaitForSingleObject( kit.scheds[i].thread, INFINITE );
+        stage->in_vain += kit.scheds[i].timeouts;
+    }
     stage->ender = GetCurrentThreadId();
     ExitThread( EXIT_BASE + ending );
 }
@@ -239,7 +244,9 @@ static void end_threads( void )
     for (i = 0; i < 4; i++) kit_add_worker( sched->list, short_body, NULL );
     kit_start();
     CreateThread( NULL, 0, last_thread, NULL, 0, NULL );
-    InterlockedDecrement( &kit.live );          /* the main thread's hold */
+    /* The main thread's hold. The workers may have ended before: then nobody else tells the
+       schedulers that they can leave. */
+    if (!InterlockedDecrement( &kit.live )) SetEvent( kit.done );
     ExitThread( 0 );
 }
 
@@ -272,6 +279,8 @@ static void check_calls( void )
     ok( (untold && !stage->detacher) || stage->detacher == stage->ender,
         "DllMain was called on another thread\n" );
     ok( !stage->others, "%ld other threads said good-bye\n", stage->others );
+    ok( !stage->in_vain, "B16: %ld schedulers waited for nothing until their time was over\n",
+        stage->in_vain );
 }
 
 static void run_ending( enum ending how )
