@@ -217,6 +217,7 @@ static DWORD WINAPI last_thread( void *arg )
     for (i = 0; i < kit.worker_count; i++) WaitForSingleObject( kit.workers[i].thread, INFINITE );
     for (i = 0; i < kit.sched_count; i++)
     {
+        /* It has ended, so its count is final; the other process reads the sum after our end. */
         WaitForSingleObject( kit.scheds[i].thread, INFINITE );
         stage->in_vain += kit.scheds[i].timeouts;
     }
