@@ -15,7 +15,7 @@ execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=include OUTPUT_VARI
 # nothing of dllimport
 set(wine_flags -O2 -g -std=gnu11 -Wall -Werror -Wno-attributes -Wno-array-bounds -ffreestanding -fno-builtin
     -fno-stack-protector -mno-stack-arg-probe -mcx16 -nostdinc -include ${CMAKE_SOURCE_DIR}/dlls/wine_module.h
-    -D__WINESRC__ -D_MSVCR_VER=0 "-DKE_INLINE=\"ke_win32_inline.h\"" -I${CMAKE_SOURCE_DIR}/include
+    -D__WINESRC__ -D_MSVCR_VER=0 "-DKE_INLINE=\"host/ke_win32_inline.h\"" -I${CMAKE_SOURCE_DIR}/include
     -isystem ${UMS_WINE_HEADERS}/msvcrt -isystem ${UMS_WINE_HEADERS} -isystem ${UMS_WINE_HEADERS}/windows
     -isystem ${gcc_headers})
 file(GLOB_RECURSE wine_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/dlls/*.h ${CMAKE_SOURCE_DIR}/include/*.h)

@@ -10,7 +10,7 @@
 #define KE_FAKE_H
 
 #include <pthread.h>
-#include "../dlls/ntdll_ums/ums_core.h"
+#include "../dlls/ntdll_ums/core/ums_core.h"
 
 struct fake_event
 {

@@ -3,9 +3,9 @@
 
 find_program(UMS_HOST_CC NAMES cc gcc clang NO_CMAKE_FIND_ROOT_PATH)
 set(core ${CMAKE_SOURCE_DIR}/dlls/ntdll_ums)
-set(core_sources ${core}/pool.c ${core}/completion.c ${core}/context.c ${core}/scheduler.c
-    ${core}/worker.c ${core}/carry.c ${core}/record.c ${core}/record_json.c ${core}/census.c)
-set(factory_sources ${core}/factory.c ${core}/factory_guess.c ${core}/factory_queue.c)
+set(core_sources ${core}/core/pool.c ${core}/core/completion.c ${core}/core/context.c ${core}/core/scheduler.c
+    ${core}/core/worker.c ${core}/core/carry.c ${core}/watch/record.c ${core}/watch/record_json.c ${core}/watch/census.c)
+set(factory_sources ${core}/factory/factory.c ${core}/factory/factory_guess.c ${core}/factory/factory_queue.c)
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake_switch.c)
 
 function(ums_add_white_box name)
@@ -23,10 +23,10 @@ function(ums_add_white_box name)
             set(sanitize -fsanitize=thread)
         endif()
         add_custom_command(OUTPUT ${exe}
-            COMMAND ${UMS_HOST_CC} -std=gnu11 -g -O1 -Wall -Wextra -Werror ${sanitize} -I${CMAKE_SOURCE_DIR}/include
+            COMMAND ${UMS_HOST_CC} -std=gnu11 -g -O1 -Wall -Wextra -Werror ${sanitize} -I${CMAKE_SOURCE_DIR}/include -I${core}
                 ${sources} ${fake} ${core_sources} ${more} -lcmocka -lpthread -o ${exe}
-            DEPENDS ${sources} factory/kit.h ${fake} ke_fake.h ke_fake_switch.h ${core_sources} ${factory_sources} ${core}/ums_core.h ${core}/record.h ${core}/state.h ${core}/ke.h
-                ${core}/factory.h ${core}/factory_guess.h
+            DEPENDS ${sources} factory/kit.h ${fake} ke_fake.h ke_fake_switch.h ${core_sources} ${factory_sources} ${core}/core/ums_core.h ${core}/watch/record.h ${core}/core/state.h ${core}/ke.h
+                ${core}/factory/factory.h ${core}/factory/factory_guess.h
                 ${CMAKE_SOURCE_DIR}/include/private/nttypes.h
             VERBATIM)
         list(APPEND exes ${exe})

@@ -6,15 +6,15 @@
  */
 
 #include <windows.h>
-#include "ums_core.h"
-#include "hook.h"
-#include "ke_win32.h"
-#include "thread.h"
-#include "factory_host.h"
-#include "hud.h"
+#include "core/ums_core.h"
+#include "entry/hook.h"
+#include "host/ke_win32.h"
+#include "api/thread.h"
+#include "factory/factory_host.h"
+#include "watch/hud.h"
 #include "main.h"
-#include "record.h"
-#include "record_host.h"
+#include "watch/record.h"
+#include "watch/record_host.h"
 #include "private/trace.h"
 #include "private/ums_private.h"
 

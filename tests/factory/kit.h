@@ -18,8 +18,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "../ke_fake.h"
-#include "../../dlls/ntdll_ums/factory.h"
-#include "../../dlls/ntdll_ums/factory_guess.h"
+#include "../../dlls/ntdll_ums/factory/factory.h"
+#include "../../dlls/ntdll_ums/factory/factory_guess.h"
 
 #define FACTORY_TESTS( X ) \
     X( who_waited_shortest_comes_first ) \

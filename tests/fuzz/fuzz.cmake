@@ -5,11 +5,11 @@
 set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
 set(fuzz_exe ${CMAKE_CURRENT_BINARY_DIR}/fuzz_core)
 set(fuzz_sources ${fuzz}/core.c ${fuzz}/model.c ${fake} ${core_sources})
-set(fuzz_flags -std=gnu11 -g -O1 -Wall -Wextra -Werror -fno-sanitize-recover=all -I${CMAKE_SOURCE_DIR}/include)
+set(fuzz_flags -std=gnu11 -g -O1 -Wall -Wextra -Werror -fno-sanitize-recover=all -I${CMAKE_SOURCE_DIR}/include -I${core})
 
 add_custom_command(OUTPUT ${fuzz_exe}
     COMMAND ${UMS_HOST_CC} ${fuzz_flags} -fsanitize=address,undefined ${fuzz_sources} ${fuzz}/driver.c -lpthread -o ${fuzz_exe}
-    DEPENDS ${fuzz_sources} ${fuzz}/driver.c ${fuzz}/fuzz.h ke_fake.h ke_fake_switch.h ${core}/ums_core.h ${core}/state.h
+    DEPENDS ${fuzz_sources} ${fuzz}/driver.c ${fuzz}/fuzz.h ke_fake.h ke_fake_switch.h ${core}/core/ums_core.h ${core}/core/state.h
         ${core}/ke.h ${CMAKE_SOURCE_DIR}/include/private/nttypes.h
     VERBATIM)
 add_custom_target(fuzz_core_build ALL DEPENDS ${fuzz_exe})

@@ -12,7 +12,7 @@
 #include "private/inject.h"
 #include "export_table.h"
 #include "patch.h"
-#include "rights.h"
+#include "host/rights.h"
 #include "test.h"
 
 #define PAGE 0x1000

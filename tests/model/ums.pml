@@ -5,7 +5,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is modelled: dlls/ntdll_ums/{scheduler,worker,carry,completion}.c, state.h, and of
+ * What is modelled: dlls/ntdll_ums/core/{scheduler,worker,carry,completion}.c, state.h, and of
  * hook_special.c, context.c and ke_carry.c what suspends and resumes. The state word is one number
  * here too: state, flags, both counts of suspensions; a step is one access to what threads share.
  *

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 #include "stress.h"
-#include "../../dlls/ntdll_ums/ums_core.h"
+#include "../../dlls/ntdll_ums/core/ums_core.h"
 
 #define BROKEN_MAX 16
 

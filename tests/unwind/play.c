@@ -8,10 +8,10 @@
 
 #include <string.h>
 #include <windows.h>
-#include "ums_core.h"
-#include "hook.h"
-#include "asm_offsets.h"
-#include "ke_win32.h"
+#include "core/ums_core.h"
+#include "entry/hook.h"
+#include "host/asm_offsets.h"
+#include "host/ke_win32.h"
 #include "steps.h"
 
 uint64_t as_thunk( uint64_t nr, void (*hook)( void ) );

@@ -1,0 +1,557 @@
+/*
+ * Workers: their life, and what they do themselves: block, come back, yield.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ownership is dropped before the scheduler is told, as on Windows: another scheduler may execute
+ * the worker before the first one has entered its SchedulerProc. So after its transition a worker
+ * uses only what it had read before: its scheduler, which cannot go away because it still waits for
+ * the post, and its list, which it holds a reference to.
+ *
+ * A home thread that gives its worker away first saves it and steps aside (ke_leave_home): what
+ * comes after the transition runs in the parked_ functions, on another stack.
+ */
+
+#include "watch/record.h"
+#include "state.h"
+
+#define PATIENCE 100000000                      /* 100 ns. How long a carrier is looked for, which may
+                                                   stand still before it has become the owner: then
+                                                   the worker is found when it gives way */
+
+/* The home thread begins or ends something that others wait for: it must not be stopped meanwhile.
+   A count, because the last of a worker's life may overlap the first of the next one with the same
+   context. Sequentially consistent: who has stopped the thread sees what it has begun. */
+void ums_worker_busy( struct ums_context *w, int more )
+{
+    atomic_fetch_add( &w->busy, (uint32_t)more );
+}
+
+/* ---- the home thread while the worker is away ---- */
+
+/* Sleep until the worker is to run here. A token alone does not say so: one that was meant for an
+   earlier life of this slot may come late. The state is changed before the token is given. */
+static void home_wait( struct ums_context *w )
+{
+    enum worker_state state;
+    uint64_t word;
+
+    do
+    {
+        ums_park( &w->park, NULL );
+        word = atomic_load( &w->word );
+        state = word_state( word );
+    }
+    while (state == WORKER_STARTING || state == WORKER_QUEUED || state == WORKER_READY ||
+           state == WORKER_CARRIED || (word & WORD_PREEMPTED));
+}
+
+/* The worker's user part is complete: let it be found on its list, and wait. If its thread were
+   stopped between push and signal, later pushes would not signal either: busy keeps others from
+   that. */
+static void queue_and_wait( struct ums_context *w, enum worker_state from, uint64_t flags )
+{
+    struct ums_mark mark = ums_mark( w );
+    struct ums_list *list = w->list;
+    int queued;
+
+    /* once it is pushed, the next Execute may give it another list and drop the reference it has
+       to this one */
+    ums_list_ref( list );
+    ums_worker_busy( w, 1 );
+    if ((queued = worker_move( w, from, WORKER_QUEUED | flags )))
+    {
+        ums_note( mark, NULL, EVENT_QUEUE, 0 ); /* who takes it off the list comes later */
+        ums_list_push( list, w );
+    }
+    ums_worker_busy( w, -1 );
+    ums_list_unref( list );
+    if (queued) home_wait( w );
+}
+
+/* A worker that uses fibers, or is inside a call that goes on here, must be resumed here. */
+static uint64_t must_stay( const struct ums_context *w )
+{
+    return w->stay_home || w->inside ? WORD_HOME : 0;
+}
+
+static void parked_queue( struct ums_context *w, void *from )
+{
+    queue_and_wait( w, (enum worker_state)(uintptr_t)from, must_stay( w ) );
+}
+
+static void parked_yield( struct ums_context *w, void *param )
+{
+    struct ums_scheduler *owner;
+    struct ums_mark mark;
+
+    for (;;)
+    {
+        ums_worker_busy( w, 1 );                    /* the scheduler waits for the post */
+        owner = w->owner;
+        mark = ums_mark( w );
+        if (worker_leave( w, WORKER_READY | must_stay( w ) )) break;
+        ums_worker_busy( w, -1 );
+
+        /* The scheduler has taken it as blocked in the call that we are a callback of, or
+           somebody has stopped and resumed it: it has to be scheduled first, here. */
+        queue_and_wait( w, WORKER_BLOCKED, WORD_HOME );
+    }
+    ums_note( mark, owner, EVENT_YIELD, 0 );
+    scheduler_post( owner, REASON_YIELD, (uintptr_t)w, param );
+    ums_worker_busy( w, -1 );
+    home_wait( w );
+}
+
+/* ---- the worker itself ---- */
+
+/* To its home, if it is not there: it runs on, and its scheduler waits. */
+void ums_worker_go_home( struct ums_context *w )
+{
+    if (ums_worker_is_carried( w )) ke_leave_carrier( w, w->owner, ums_left_running, 0 );
+}
+
+/* Somebody wants to suspend the worker, which is carried, and may look for it in vain (ke_preempt):
+   it leaves by itself, as if it had been found here. */
+void ums_worker_give_way( struct ums_context *w )
+{
+    while ((atomic_load_explicit( &w->word, memory_order_relaxed ) & WORD_HELD) &&
+           ums_worker_is_carried( w ))
+        ke_leave_carrier( w, w->owner, ums_left_preempted, 0 );
+}
+
+/* The worker has been taken off its scheduler, which has to be told. */
+static void taken_off( struct ums_mark mark, struct ums_scheduler *owner, uintptr_t payload,
+                       uint32_t call )
+{
+    ums_note( mark, owner, EVENT_BLOCK, call );
+    scheduler_post( owner, REASON_BLOCKED, payload, NULL );
+}
+
+/* The worker is about to wait in the kernel: its scheduler gets control at once. 0 if it is on no
+   scheduler. */
+int ums_worker_block( struct ums_context *w, uintptr_t payload )
+{
+    struct ums_scheduler *owner;
+    struct ums_mark mark;
+    uint32_t call = ums_noted_call( w );
+    int left;
+
+    if (ums_worker_is_carried( w ))
+    {
+        ke_leave_carrier( w, w->owner, ums_left_blocked, payload );
+        return 1;
+    }
+    ums_worker_busy( w, 1 );                        /* the scheduler waits for the post */
+    owner = w->owner;
+    mark = ums_mark( w );
+    left = worker_leave( w, WORKER_BLOCKED );
+    if (left) taken_off( mark, owner, payload, call );
+    ums_worker_busy( w, -1 );
+    return left;
+}
+
+/* From here on the scheduler may have taken the worker and even be gone: then this wakes whoever
+   has the slot. */
+static void watch( struct ums_scheduler *owner )
+{
+    if (atomic_load( &owner->watching )) return;
+    atomic_store( &owner->watching, 1 );
+    ums_unpark( &owner->park );
+}
+
+/* The worker makes a call that may block. Its scheduler watches from now on; the first time in a
+   while it has to be woken for that. 0 if it is on no scheduler. */
+int ums_worker_enter_kernel( struct ums_context *w )
+{
+    struct ums_scheduler *owner;
+    struct ums_mark mark;
+    uint64_t word, next;
+    int entered = 0;
+
+    if (ums_worker_is_carried( w ))
+    {
+        ke_leave_carrier( w, w->owner, ums_left_inkernel, 0 );
+        return 1;
+    }
+    ums_worker_busy( w, 1 );                    /* stopped in between, nobody would look */
+    mark = ums_mark( w );
+    word = atomic_load( &w->word );
+    while (word_state( word ) == WORKER_RUNNING && !entered)
+    {
+        owner = w->owner;                       /* of this word: the number in it is of one
+                                                   execute */
+        next = ((word + WORD_SEQ) & ~WORD_STATE) | WORKER_INKERNEL;
+        entered = atomic_compare_exchange_weak( &w->word, &word, next );
+    }
+    if (entered)
+    {
+        ums_note( mark, owner, EVENT_KERNEL, ums_noted_call( w ) );
+        w->slow_calls = 1;
+        watch( owner );
+    }
+    ums_worker_busy( w, -1 );
+    return entered;
+}
+
+/* A call that ums_worker_block or ums_worker_enter_kernel announced is over and its result in
+   place. If the worker has been told or taken as blocked, it goes to its list and this returns
+   when it is executed. A callback or APC out of the call may have yielded: then it is RUNNING
+   already, or on its way back into the call. */
+void ums_worker_back( struct ums_context *w )
+{
+    struct ums_mark mark = ums_mark( w );
+
+    if (worker_move( w, WORKER_INKERNEL, WORKER_RUNNING ))
+    {
+        ums_note( mark, NULL, EVENT_BACK, 0 );
+        /* set while the thread stood still in that state */
+        if (w->preempted) ke_continue( w );
+        return;
+    }
+    if (word_state( atomic_load( &w->word ) ) != WORKER_BLOCKED) return;
+    ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_BLOCKED );
+}
+
+static void yield_at_home( struct ums_context *w, void *param )
+{
+    /* in a callback out of a call that was announced: it is still going on */
+    int in_call = word_state( atomic_load( &w->word ) ) != WORKER_RUNNING;
+
+    ke_leave_home( w, parked_yield, param );
+    if (in_call) ums_worker_enter_kernel( w );
+}
+
+static __attribute__((noinline)) int32_t yield_slowly( void *param, int32_t success,
+                                                        int32_t (*failed)( ums_status status ) )
+{
+    struct ums_context *w = ke_current();
+
+    if (!w || w->kind != CONTEXT_WORKER) return failed( STATUS_INVALID_PARAMETER );
+    yield_at_home( w, param );
+    return success;
+}
+
+/* The switch is the last thing in the plain way, and a jump: it returns to our caller. Who is
+   carried is a worker. */
+int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status status ) )
+{
+    struct ums_context *w = ke_current();
+
+    if (!w || !ums_worker_is_carried( w )) return yield_slowly( param, success, failed );
+    w->success = success;
+    return ke_leave_carrier( w, w->owner, ums_left_yield, (uintptr_t)param );
+}
+
+/* ---- its life ---- */
+
+/* A thread is about to be made with this context. What the client has stored as user context
+   stays [seen]. */
+ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *param,
+                            struct ums_context **worker )
+{
+    struct ums_context *w = ums_context_check( handle );
+    struct ums_list *list = ums_list_check( list_handle );
+
+    if (!w || !list || w->kind != CONTEXT_WORKER) return STATUS_INVALID_PARAMETER;
+    if (!ke_home_prepare( w )) return STATUS_NO_MEMORY;
+    if (!worker_move( w, WORKER_NONE, WORKER_STARTING ) &&
+        !worker_move( w, WORKER_DEAD, WORKER_STARTING ))
+        return STATUS_INVALID_PARAMETER;
+
+    ums_record_worker( w );
+    ums_list_ref( list );
+    w->list        = list;
+    w->start       = start;
+    w->start_param = param;
+    w->slow_calls  = 0;
+    w->inside      = 0;
+    w->preempted   = 0;
+    w->stay_home   = 0;
+    w->grown.base  = NULL;
+    atomic_store( &w->breakpoints, 0 );
+    w->teb         = NULL;
+    atomic_store( &w->tid, 0 );
+    atomic_store( &w->self_suspending, 0 );
+    atomic_store( &w->kill_pending, 0 );
+    atomic_store( &w->hold_taken, 0 );
+    ke_thread_leaves( w );                      /* the last one may be ending still */
+    atomic_store( &w->killed_here, 0 );
+    atomic_fetch_and( &w->word, ~(WORD_HELD | WORD_PARKED) );
+    atomic_store( &w->park.token, 0 );
+    atomic_fetch_add( &w->refs, 1 );
+    atomic_store( &w->flags, CONTEXT_SCHEDULED_THREAD );
+    *worker = w;
+    return STATUS_SUCCESS;
+}
+
+/* The thread exists and stands still: what it is has to be known before anybody can suspend or
+   resume it. */
+void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid )
+{
+    w->teb = teb;
+    ums_context_suspended( w );
+    atomic_store( &w->tid, tid );
+}
+
+/* There will be no thread after all. */
+void ums_worker_unbind( struct ums_context *w )
+{
+    ums_list_unref( w->list );
+    w->list = NULL;
+    atomic_store( &w->flags, CONTEXT_TERMINATED );
+    worker_move( w, WORKER_STARTING, WORKER_NONE );
+    ums_context_unref( w );
+}
+
+static void note_start( struct ums_context *w )
+{
+    struct ums_mark mark = ums_mark( w );
+    uint32_t tid = ke_thread_id();
+
+    if (mark.stamp)
+        ums_record_event( NULL, mark.stamp, EVENT_START, tid & 0xffff, mark.worker, tid >> 16 );
+}
+
+/* On the new thread, before its start routine: become a worker, go to the list, and return when
+   executed. */
+void ums_worker_start( struct ums_context *w )
+{
+    w->teb = ke_teb();                          /* not known before the thread ran */
+    atomic_store( &w->host_thread, ke_host_thread() );
+    ke_thread_enters( w );
+    note_start( w );
+    ke_set_current( w );
+    ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_STARTING );
+}
+
+/* The home thread is on its last way into the kernel. It is an ordinary thread from here on.
+   Terminated is set before the context is queued [seen]; after the push the client may delete it,
+   and the slot is given back last. Owner and list are read when nobody can stop the thread any
+   more: a suspension before that may have moved the worker to another scheduler. Until the end
+   whoever suspends the thread finds it by its id, deleted or not (ums_context_of_ending). */
+void ums_worker_end( struct ums_context *w )
+{
+    struct ums_scheduler *owner;
+    struct ums_list *list;
+    struct ums_mark mark;
+    uint32_t tid;
+    int owned;
+
+    ums_worker_go_home( w );
+    ums_worker_busy( w, 1 );
+    mark = ums_mark( w );
+    tid = atomic_load( &w->tid );
+    owner = w->owner;
+    list = w->list;
+    ke_set_current( NULL );
+    ke_thread_leaves( w );
+    owned = worker_leave( w, WORKER_DEAD );
+    if (!owned) worker_move( w, WORKER_BLOCKED, WORKER_DEAD );
+    ums_note( mark, owner, EVENT_END, 0 );
+    w->list = NULL;
+    atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
+    ums_list_push( list, w );
+    if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+    ums_list_unref( list );
+    /* not if a new thread has the context already */
+    atomic_compare_exchange_strong( &w->tid, &tid, 0 );
+    ums_worker_busy( w, -1 );
+    ums_context_unref( w );
+}
+
+/* ---- others do something to it ---- */
+
+/* Somebody has ended the worker's thread from outside: it runs no more. If it is carried it is taken
+   off its carrier first: WORD_SUSPENDED keeps it from being executed again. A carrier that has ended
+   has taken it along. One that stands still is left for later: then whoever lets it go on comes
+   here (hook_threads.c), or the carrier itself (carry.c). kill_pending is set before we look, and
+   they look at it after the worker has left: so one of us sees to the rest. */
+void ums_worker_killed( struct ums_context *w )
+{
+    atomic_fetch_or( &w->word, WORD_SUSPENDED );
+    atomic_store( &w->kill_pending, 1 );
+    ums_worker_killed_finish( w );
+}
+
+/* Its list is nobody's to change when the worker is dead. Its reference to the context goes with
+   it. */
+void ums_worker_killed_finish( struct ums_context *w )
+{
+    enum ke_preempted left = KE_TRY_AGAIN;
+    struct ums_scheduler *owner;
+    int64_t begin = ke_clock();
+    struct ums_mark mark;
+    struct ums_list *list;
+    int owned, queued = 0;
+
+    while (ums_worker_is_carried( w ) && left != KE_CARRIER_GONE)
+    {
+        left = ke_preempt( w->owner, w );
+        if (left == KE_CARRIER_STOPPED || ke_clock() - begin > PATIENCE) return;
+    }
+    if (!atomic_exchange( &w->kill_pending, 0 )) return;
+    mark = ums_mark( w );
+    owner = w->owner;
+    if (!(owned = worker_leave( w, WORKER_DEAD )) &&
+        !worker_move( w, WORKER_BLOCKED, WORKER_DEAD ) &&
+        !worker_move( w, WORKER_CARRIED, WORKER_DEAD ) &&
+        !worker_move( w, WORKER_READY, WORKER_DEAD ) &&
+        !worker_move( w, WORKER_STARTING, WORKER_DEAD ) &&
+        !(queued = worker_move( w, WORKER_QUEUED, WORKER_DEAD ))) return;
+
+    ums_note( mark, NULL, EVENT_END, 0 );
+    list = w->list;
+    w->list = NULL;
+    atomic_store( &w->tid, 0 );
+    atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
+    if (!queued) ums_list_push( list, w );
+    if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+    ums_list_unref( list );
+    ums_context_unref( w );
+}
+
+void ums_worker_left_behind( struct ums_context *w )
+{
+    worker_leave_carrier( w, WORKER_BLOCKED | WORD_PREEMPTED );
+}
+
+/* It stands still and has been given breakpoints, which are its own thread's: so that is where it is
+   resumed. What is not parked finds out when it parks (ke_look_at_stack). */
+void ums_worker_pin( struct ums_context *w )
+{
+    uint64_t word = atomic_load( &w->word );
+
+    if (!atomic_load( &w->breakpoints )) return;
+    do if (word_state( word ) != WORKER_READY && word_state( word ) != WORKER_QUEUED &&
+           !(word & WORD_PREEMPTED)) return;
+    while (!atomic_compare_exchange_weak( &w->word, &word, word | WORD_HOME ));
+}
+
+/* Its scheduler is about to be killed: it is taken as blocked at once. If it is in a call it comes
+   to its list when that is over; one that ran has been stopped. */
+void ums_worker_taken( struct ums_context *w )
+{
+    struct ums_scheduler *owner = w->owner;
+    uint32_t call = ums_noted_call( w );
+    struct ums_mark mark = ums_mark( w );
+
+    if (worker_move( w, WORKER_INKERNEL, WORKER_BLOCKED ))
+        taken_off( mark, owner, PAYLOAD_SYSCALL, call );
+}
+
+/* The worker's home thread has been suspended and stands still, not in the middle of something
+   that others wait for (busy). If the worker ran, it is taken off its scheduler [seen: payload 0]:
+   from its home by us, from a carrier by the carrier. If it is in a kernel call, that is what its
+   scheduler will find; anywhere else it belongs to nobody anyway. */
+static void take_off( struct ums_context *w, uint64_t stopped )
+{
+    int64_t begin = ke_clock();
+
+    for (;;)
+    {
+        struct ums_mark mark = ums_mark( w );
+        uint64_t word = atomic_load( &w->word );
+        struct ums_scheduler *owner = w->owner;
+
+        if (word_state( word ) == WORKER_CARRIED)
+        {
+            if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE) return;
+        }
+        else if (word_state( word ) != WORKER_RUNNING) return;
+        else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
+                                               WORKER_BLOCKED | stopped ))
+        {
+            taken_off( mark, owner, PAYLOAD_INTERRUPT, WHY_SUSPENDED );
+            return;
+        }
+    }
+}
+
+void ums_worker_stopped( struct ums_context *w )
+{
+    take_off( w, WORD_STOPPED );
+}
+
+/* Its thread does not leave the parking place, or the signal, before the worker is executed here. So
+   it is like one that was preempted and has to stay at home. */
+void ums_worker_held( struct ums_context *w )
+{
+    take_off( w, WORD_PREEMPTED | WORD_HOME );
+}
+
+/* Its scheduler stood still in the middle of our code, and goes on: it may have kept a worker that
+   was suspended meanwhile. But one that is only being suspended and runs at home need not stand
+   still yet, it may even be busy: taken off its scheduler now it would go on as if it were not, and
+   park with WORD_STOPPED, for which nobody wakes it. Whoever suspends it, itself too, sees to that
+   when it stands still. */
+void ums_worker_kept( struct ums_context *w )
+{
+    int64_t begin = ke_clock();
+
+    for (;;)
+    {
+        struct ums_mark mark = ums_mark( w );
+        uint64_t word = atomic_load( &w->word );
+        struct ums_scheduler *owner = w->owner;
+
+        if (!(word & WORD_SUSPENDED)) return;
+        if (word_state( word ) == WORKER_CARRIED)
+        {
+            if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE) return;
+        }
+        else if (word_state( word ) != WORKER_RUNNING || (word & WORD_SUSPENDING) ||
+                 atomic_load( &w->self_suspending )) return;
+        else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
+                                               WORKER_BLOCKED | WORD_STOPPED ))
+        {
+            taken_off( mark, owner, PAYLOAD_INTERRUPT, WHY_SUSPENDED );
+            return;
+        }
+    }
+}
+
+/* Its thread is suspended, sleeps in a page fault, and stops before its next instruction: as if it
+   had stopped. word: as it was when it was found there. 0: it has done something since, or somebody
+   else is suspending it: whoever executes a stopped worker resumes its thread once. */
+int ums_worker_faulted( struct ums_context *w, uint64_t word )
+{
+    struct ums_scheduler *owner = w->owner;     /* of this word: the number in it is of one
+                                                   execute */
+    struct ums_mark mark;
+
+    if (word & (WORD_HELD | WORD_SUSPENDING)) return 0;
+    mark = ums_mark( w );
+    if (!atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED |
+                                         WORD_STOPPED )) return 0;
+    taken_off( mark, owner, PAYLOAD_INTERRUPT, WHY_PAGE_FAULT );
+    return 1;
+}
+
+/* If it was taken off its scheduler for a suspension, and that is over: to its list [seen]. Whoever
+   makes this exchange has the worker to himself until it is linked; before it the list may not even
+   be looked at. word: as it was seen. */
+void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
+{
+    struct ums_mark mark = ums_mark( w );
+    struct ums_list *list;
+
+    do if (word_state( word ) != WORKER_BLOCKED || (word & WORD_HELD) ||
+           !(word & (WORD_STOPPED | WORD_PREEMPTED))) return;
+    while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_QUEUED ));
+    ums_note( mark, NULL, EVENT_QUEUE, 0 );
+    list = w->list;
+    ums_list_ref( list );
+    ums_list_push( list, w );
+    ums_list_unref( list );
+}
+
+/* Its thread is about to be resumed for good. One that was stopped at home goes on when it is
+   executed, which may happen at once: word is what the end of the suspension has left, and by now
+   it may run again. 1: do not resume its thread now. */
+int ums_worker_continued( struct ums_context *w, uint64_t word )
+{
+    ums_worker_queue_stopped( w, word );
+    return (word & WORD_STOPPED) != 0;
+}

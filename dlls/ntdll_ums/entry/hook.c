@@ -1,0 +1,248 @@
+/*
+ * What happens when a worker enters the kernel. At home every call may be made as it stands; the
+ * question is only whether its scheduler has to be told. On a carrier the worker goes home first,
+ * but for calls that need nothing of the thread which makes them.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Nothing here may take a lock or allocate: a worker is switched out in the middle of it.
+ */
+
+#include <windows.h>
+#include "core/ums_core.h"
+#include "hook.h"
+#include "host/asm_offsets.h"
+#include "host/ke_win32.h"
+#include "factory/factory_host.h"
+#include "watch/record.h"
+
+_Static_assert( UMS_MAX_ARGS == 4 + CALL_STACK_ARGS, "hook_x86_64.S hands on as many" );
+
+static int using_stubs;
+
+/* Near the end of the stack there are fewer. A parking place is no stack that the TEB knows, and
+   behind the last one of a slab there is nothing. */
+void ums_call_args( const struct ums_call *call, uint64_t *args )
+{
+    const uint64_t *end = ((NT_TIB *)NtCurrentTeb())->StackBase;
+    const struct ums_context *self = ke_current();
+    int i;
+
+    if (self && (uintptr_t)self->home - (uintptr_t)call->stack < HOME_SIZE) end = self->home;
+    for (i = 0; i < 4; i++) args[i] = call->args[i];
+    for (; i < UMS_MAX_ARGS && call->stack + (i - 4) < end; i++) args[i] = call->stack[i - 4];
+    for (; i < UMS_MAX_ARGS; i++) args[i] = 0;
+}
+
+uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args )
+{
+    uint64_t copy[UMS_MAX_ARGS];
+
+    if (!args)
+    {
+        ums_call_args( call, copy );
+        args = copy;
+    }
+    if (using_stubs) return ums_call_stub( ums_stub_native[call->nr], args );
+    return ums_call_dispatcher( call->nr, args );
+}
+
+void ums_hook_use_stubs( void )
+{
+    using_stubs = 1;
+}
+
+/* As the system numbers it. A row's copy of the stub has that in it. */
+static uint32_t system_call( const struct ums_call *call )
+{
+    const unsigned char *stub;
+
+    if (!using_stubs) return (uint32_t)call->nr & (CALL_NUMBERS - 1);
+    stub = ums_stub_native[call->nr];
+    return (stub[4] | stub[5] << 8) & (CALL_NUMBERS - 1);
+}
+
+int ums_wait_is_poll( const struct call_row *row, const uint64_t *args )
+{
+    uint64_t timeout;
+
+    if (row->timeout < 0 || !args[row->timeout]) return 0;
+    /* an unreadable one is the kernel's to refuse: it does not wait */
+    return !ums_try_load( (const void *)args[row->timeout], &timeout ) || !timeout;
+}
+
+/* Not if an APC could come in, which would be at the wrong moment. */
+int ums_wait_may_poll( const struct call_row *row, const uint64_t *args )
+{
+    return row->try_zero && (row->alertable < 0 || !(uint8_t)args[row->alertable]);
+}
+
+/* While the call is under way, at home, "inside" tells callbacks from calls of their own. It is not
+   set on a carrier: what runs there, exception handlers of the program included, has to go home
+   like anything else. */
+static uint64_t call_inside( const struct ums_call *call, const uint64_t *args,
+                             struct ums_context *self )
+{
+    uint64_t ret;
+
+    self->inside = call->sp;
+    ret = ums_call_native( call, args );
+    self->inside = 0;
+    return ret;
+}
+
+static uint64_t call_wait( const struct call_row *row, const struct ums_call *call,
+                           struct ums_context *self )
+{
+    uint64_t args[UMS_MAX_ARGS], ret;
+    int blocked, at_once;
+
+    ums_call_args( call, args );
+    at_once = ums_wait_is_poll( row, args );
+    if (at_once || ums_wait_may_poll( row, args ))
+    {
+        LARGE_INTEGER zero = { .QuadPart = 0 };
+        uint64_t timeout = args[row->timeout];
+
+        ums_worker_go_home( self );
+        /* Nobody has been told of this call, so what an APC does that it lets in is not part of it:
+           the APC's own waits have to be reported. Nothing of the call is left on the kernel's
+           side while the APC runs, which ends with NtContinue: it may even be carried. */
+        if (at_once) return ums_call_native( call, args );
+        args[row->timeout] = (uint64_t)(ULONG_PTR)&zero;
+        ret = call_inside( call, args, self );
+        if ((ums_status)ret != STATUS_TIMEOUT) return ret;
+        args[row->timeout] = timeout;
+    }
+
+    blocked = ums_worker_block( self, 1 );      /* from here on the scheduler runs */
+    ret = call_inside( call, args, self );
+    if (blocked) ums_worker_back( self );
+    return ret;
+}
+
+static uint64_t call_may_block( const struct ums_call *call, struct ums_context *self )
+{
+    int entered = ums_worker_enter_kernel( self );
+    uint64_t ret = call_inside( call, NULL, self );
+
+    if (entered) ums_worker_back( self );
+    return ret;
+}
+
+/* A call made in a callback out of another call, or by the shim itself, is part of that one. The
+   stack pointer tells: stacks grow downwards, and a frame that was left by an exception or
+   longjmp lies below the caller. */
+int ums_call_is_nested( struct ums_context *self, uintptr_t here )
+{
+    if (!self->inside) return 0;
+    if (here < self->inside) return 1;
+    self->inside = 0;
+    ums_worker_back( self );
+    return 0;
+}
+
+/* With the scheduler's TEB in GS Wine's two notions of the calling thread agree. */
+void ums_local_begin( struct ums_context *self )
+{
+    atomic_store_explicit( &self->local, 1, memory_order_relaxed );     /* for who stops us here */
+    ums_set_teb( self->owner->teb );
+}
+
+void ums_local_end( struct ums_context *self )
+{
+    ums_set_teb( self->teb );
+    atomic_store_explicit( &self->local, 0, memory_order_relaxed );
+}
+
+static uint64_t call_local( const struct ums_call *call, struct ums_context *self )
+{
+    uint64_t args[UMS_MAX_ARGS], ret;
+
+    ums_call_args( call, args );
+    ums_local_begin( self );
+    ret = ums_call_native( call, args );
+    ums_local_end( self );
+    ums_worker_give_way( self );
+    return ret;
+}
+
+/* The home thread itself, while its worker is away: it signals an event, or gives up a list. It has
+   the worker's TEB, but it is not the worker. */
+int ums_is_parked_thread( const struct ums_context *self, uintptr_t sp )
+{
+    return (uintptr_t)self->home - sp < HOME_SIZE;
+}
+
+/* May a carried worker make this call where it is? */
+static int is_local( const struct call_row *row, const struct ums_call *call,
+                     const struct ums_context *self )
+{
+    return row->cls == CALL_LOCAL && !self->stay_home && (!row->local_if || row->local_if( call ));
+}
+
+/* What a handler does to find out about threads is part of its call. The worker would otherwise be
+   taken as blocked, queued and carried in the middle of it. */
+static uint64_t call_special( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self )
+{
+    uint64_t ret;
+
+    self->inside = call->sp;
+    ret = row->handler( row, call, self );
+    self->inside = 0;
+    return ret;
+}
+
+/* A wait of a scheduler, seen while that is recorded. Not if it waits for its worker at home. */
+static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
+                           struct ums_scheduler *s )
+{
+    uint64_t args[UMS_MAX_ARGS], ret;
+
+    ums_call_args( call, args );
+    if (s->idle || !atomic_load( &s->posted ) || ums_wait_is_poll( row, args ))
+        return ums_call_native( call, args );
+    ums_note_idle( s, system_call( call ) );
+    ret = ums_call_native( call, args );
+    ums_note_busy( s );
+    return ret;
+}
+
+/* By a thread that is no worker: it may be waiting for work of a factory. */
+static uint64_t call_plain( const struct call_row *row, struct ums_call *call,
+                            struct ums_context *self )
+{
+    struct ums_hand *h = ums_hand_current();
+
+    if (h && row->cls > CALL_QUICK) return ums_hand_call( h, row, call );
+    if (self && ums_recording && row->cls == CALL_WAIT)
+        return idle_wait( row, call, self->scheduler );
+    return ums_call_native( call, NULL );
+}
+
+uint64_t ums_hook_call( struct ums_call *call )
+{
+    const struct call_row *row = ums_call_row( call );
+    struct ums_context *self = ke_current();
+    int special = row->handler && (!row->handler_if || row->handler_if( call ));
+
+    if (!self || self->kind != CONTEXT_WORKER)
+        return special ? row->handler( row, call, self ) : call_plain( row, call, self );
+
+    if (ums_is_parked_thread( self, call->sp ) || ums_call_is_nested( self, call->sp ))
+        return special ? row->handler( row, call, self ) : ums_call_native( call, NULL );
+
+    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, system_call( call ) );
+    ums_worker_give_way( self );
+    if (ums_worker_is_carried( self ))
+    {
+        ke_look_at_stack( self );
+        if (is_local( row, call, self )) return call_local( call, self );
+        if (special || row->cls <= CALL_QUICK) ums_worker_go_home( self );
+    }
+    if (special) return call_special( row, call, self );
+    if (row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
+    return row->cls == CALL_WAIT ? call_wait( row, call, self ) : call_may_block( call, self );
+}

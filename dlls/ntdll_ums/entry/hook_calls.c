@@ -1,0 +1,179 @@
+/*
+ * The calls, by name: how each is treated when a worker makes it, and why.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Numbers differ between versions of Wine and Windows; they are read out of the stubs at start. A
+ * call that is not here may block, as far as we know: it runs at home, and its scheduler is told
+ * when it takes longer than the grace period.
+ *
+ * The stub hook sees only what is listed here, so calls that often block are listed although they
+ * have the default class. (Where workers are carried it sees the others too.)
+ *
+ * LOCAL means: read in the source of Wine 8.0 and 10.0 (dlls/ntdll/unix, server), the call gives
+ * the same result and has the same effect whichever thread of the process makes it; it waits for
+ * nothing but a request to the wineserver that is answered at once, or a short mutex inside Wine;
+ * it returns to its caller, and runs no code in user mode before. A handle argument of a fixed type
+ * that is a pseudo handle of the thread is refused from any thread. Names of objects are a reason
+ * for going home: opening one asks for the calling thread's impersonation token.
+ */
+
+#include <windows.h>
+#include "core/ums_core.h"
+#include "hook.h"
+#include "factory/factory_host.h"
+
+#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why },
+#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why },
+#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, NULL, why },
+#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, why },
+#define WAIT( name, timeout, alertable, try_zero, why ) \
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why },
+#define SPECIAL( name, handler, why ) \
+    { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, NULL, why },
+/* a handler for handles of worker factories and ports, and the class for all others */
+#define OURS( name, cls, handler, why ) \
+    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why },
+
+const struct call_row ums_default_row =
+    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, "unknown" };
+
+/* ---- conditions of local calls ---- */
+
+/* Memory of another process is changed by that process, and waited for. */
+static int own_process( const struct ums_call *call )
+{
+    return call->args[0] == (uint64_t)-1;
+}
+
+/* MemoryBasicInformation; some other classes read files. */
+static int own_process_basic( const struct ums_call *call )
+{
+    return own_process( call ) && !(uint32_t)call->args[2];
+}
+
+/* Handles of a thread may be -2, the calling one. */
+static int other_thread( const struct ums_call *call )
+{
+    return call->args[0] != (uint64_t)-2;
+}
+
+/* A timer with an APC routine belongs to the thread that sets it. */
+static int no_routine( const struct ums_call *call )
+{
+    return !call->args[2];
+}
+
+/* OBJECT_ATTRIBUTES.ObjectName: a new object without a name. Reading bad memory takes the worker
+   home, and the call fails there. */
+static int no_name( const struct ums_call *call )
+{
+    uint64_t name = 0;
+
+    return !call->args[2] || (ums_try_load( (const char *)call->args[2] + 0x10, &name ) && !name);
+}
+
+const struct call_row ums_call_rows[] =
+{
+    /* waits. The try: a wait that is satisfied has its full effect, one that is not has none. */
+    WAIT( "NtWaitForSingleObject", 2, 1, 1, "waits; not satisfied = no effect" )
+    WAIT( "NtWaitForMultipleObjects", 4, 3, 1, "waits; takes all or nothing" )
+    WAIT( "NtDelayExecution", 1, 0, 0, "always waits; a try would be a yield" )
+    WAIT( "NtWaitForAlertByThreadId", 1, -1, 1, "waits; an alert stays pending until it is taken" )
+    WAIT( "NtWaitForKeyedEvent", 3, 2, 1, "waits; without a releaser nothing happens" )
+    WAIT( "NtReleaseKeyedEvent", 3, 2, 1, "waits for the waiter; without one nothing happens" )
+    WAIT( "NtRemoveIoCompletion", 4, -1, 1, "waits for a packet" )
+    WAIT( "NtRemoveIoCompletionEx", 4, 5, 1, "waits for packets" )
+    WAIT( "NtSignalAndWaitForSingleObject", 3, 2, 0, "a try would signal, and signal again" )
+
+    /* may block, listed for the stub hook */
+    MAY_BLOCK( "NtReadFile", "pipes, sockets, consoles, slow disks" )
+    MAY_BLOCK( "NtReadFileScatter", "slow disks" )
+    MAY_BLOCK( "NtWriteFile", "pipes, sockets, consoles, slow disks" )
+    MAY_BLOCK( "NtWriteFileGather", "slow disks" )
+    MAY_BLOCK( "NtDeviceIoControlFile", "sockets and devices" )
+    MAY_BLOCK( "NtFsControlFile", "waits for a pipe's other end" )
+    MAY_BLOCK( "NtFlushBuffersFile", "waits for the disk or the pipe's reader" )
+    MAY_BLOCK( "NtLockFile", "waits for another holder" )
+    MAY_BLOCK( "NtCreateFile", "file systems, servers" )
+    MAY_BLOCK( "NtOpenFile", "file systems, servers" )
+    MAY_BLOCK( "NtQueryAttributesFile", "file systems, servers" )
+    MAY_BLOCK( "NtQueryFullAttributesFile", "file systems, servers" )
+    MAY_BLOCK( "NtQueryDirectoryFile", "file systems, servers" )
+    MAY_BLOCK( "NtNotifyChangeDirectoryFile", "synchronous handles wait for the change" )
+    MAY_BLOCK( "NtNotifyChangeKey", "synchronous form waits for the change" )
+    MAY_BLOCK( "NtCreateThreadEx", "maps a stack, starts a thread" )
+
+    /* never return, or return somewhere else: no code of ours may be left on the stack */
+    QUICK( "NtRaiseException", "never returns" )
+    QUICK( "NtCallbackReturn", "never returns" )
+    SPECIAL( "NtContinue", ums_special_continue, "never returns; may step into our code" )
+    SPECIAL( "NtContinueEx", ums_special_continue, "never returns; may step into our code" )
+
+    /* change what the core knows */
+    SPECIAL( "NtTerminateThread", ums_special_terminate_thread,
+             "a worker ends; a scheduler thread ends" )
+    SPECIAL( "NtTerminateProcess", ums_special_terminate_process,
+             "the last thread is nobody's worker" )
+    SPECIAL( "NtSuspendThread", ums_special_suspend, "a suspended worker cannot be executed" )
+    SPECIAL( "NtResumeThread", ums_special_resume, "a resumed one can" )
+    SPECIAL( "NtGetContextThread", ums_special_get_context, "the registers of a parked worker" )
+    SPECIAL( "NtSetContextThread", ums_special_set_context, "the same; of itself it never returns" )
+    SPECIAL( "NtQueryInformationThread", ums_special_query_thread, "ThreadUmsInformation" )
+    SPECIAL( "NtSetInformationThread", ums_special_set_thread, "ThreadUmsInformation" )
+    SPECIAL( "NtSetInformationProcess", ums_special_set_process, "may replace the dispatcher" )
+    SPECIAL( "NtCreateUserProcess", ums_special_create_process, "children get the shim" )
+    SPECIAL( "NtCreateIoCompletion", ums_special_create_port, "the port's concurrency" )
+
+    /* answered at once, by the calling thread itself */
+    QUICK( "NtTestAlert", "takes the thread's own APCs" )
+    QUICK( "NtReleaseMutant", "the owner is a thread" )
+    QUICK( "NtCreateMutant", "may make the caller its owner" )
+    QUICK( "NtQueryMutant", "tells whether the caller owns it" )
+    QUICK( "NtOpenEvent", "by name: asks for the thread's token" )
+    QUICK( "NtOpenSemaphore", "by name: asks for the thread's token" )
+    QUICK( "NtOpenMutant", "by name: asks for the thread's token" )
+    QUICK( "NtCreateTimer", "Wine 8.0 asks for the thread's token" )
+    OURS( "NtQueryObject", CALL_QUICK, ums_special_query_object,
+          "the handle may be the thread itself" )
+    QUICK( "NtQueryInformationProcess", "some classes make a handle, and ask for the token" )
+
+    /* not so fast as they look */
+    OURS( "NtMapViewOfSection", CALL_MAY_BLOCK, ums_special_section, "images come from files" )
+    OURS( "NtQuerySection", CALL_MAY_BLOCK, ums_special_section, "listed for the handles" )
+    OURS( "NtClose", CALL_MAY_BLOCK, ums_special_close,
+          "the last handle of a socket or of a file far away waits for it" )
+    OURS( "NtDuplicateObject", CALL_MAY_BLOCK, ums_special_duplicate,
+          "closing a handle of another process waits for that" )
+
+    /* answered at once, whoever asks */
+    LOCAL( "NtQueryPerformanceCounter", "reads a clock" )
+    LOCAL( "NtQuerySystemTime", "reads a clock" )
+    LOCAL( "NtYieldExecution", "gives way to other threads: the carrier does" )
+    LOCAL( "NtGetCurrentProcessorNumber", "asks the CPU, which is the carrier's" )
+    LOCAL( "NtAlertThreadByThreadId", "wakes a thread by its id: a futex of the process" )
+    LOCAL_IF( "NtQueueApcThread", other_thread, "one request; the caller is not recorded" )
+    LOCAL( "NtSetEvent", "one request; an event knows no threads" )
+    LOCAL( "NtResetEvent", "one request; an event knows no threads" )
+    LOCAL( "NtClearEvent", "one request; an event knows no threads" )
+    LOCAL( "NtPulseEvent", "one request; an event knows no threads" )
+    LOCAL( "NtQueryEvent", "one request; an event knows no threads" )
+    LOCAL( "NtReleaseSemaphore", "one request; a semaphore knows no threads" )
+    LOCAL( "NtQuerySemaphore", "one request; a semaphore knows no threads" )
+    LOCAL_IF( "NtCreateEvent", no_name, "one request; access to a new object is not checked" )
+    LOCAL_IF( "NtCreateSemaphore", no_name, "one request; access to a new object is not checked" )
+    LOCAL_IF( "NtCreateKeyedEvent", no_name, "one request; access to a new object is not checked" )
+    LOCAL_IF( "NtSetTimer", no_routine, "one request; only a routine is run by the caller" )
+    LOCAL( "NtCancelTimer", "one request; whoever set it" )
+    LOCAL( "NtSetIoCompletion", "one request; touches the port only" )
+    LOCAL( "NtQueryIoCompletion", "one request; touches the port only" )
+    LOCAL_IF( "NtAllocateVirtualMemory", own_process, "maps memory under a mutex of Wine" )
+    LOCAL_IF( "NtFreeVirtualMemory", own_process, "unmaps memory under a mutex of Wine" )
+    LOCAL_IF( "NtProtectVirtualMemory", own_process, "changes memory under a mutex of Wine" )
+    LOCAL_IF( "NtQueryVirtualMemory", own_process_basic, "reads tables under a mutex of Wine" )
+    LOCAL( "NtFlushInstructionCache", "Wine has nothing to do on x86-64" )
+    LOCAL( "NtFlushProcessWriteBuffers", "Wine does nothing" )
+};
+
+const unsigned int ums_call_row_count = sizeof(ums_call_rows) / sizeof(ums_call_rows[0]);

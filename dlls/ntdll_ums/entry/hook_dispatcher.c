@@ -1,0 +1,132 @@
+/*
+ * The dispatcher hook: Wine's system-call thunks enter the Unix side through one pointer.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The pointer lies in a page of its own at 0x7ffe1000, which can be written although VirtualQuery
+ * denies that it exists. Replacing it is one store, seen by the next call of each thread, and
+ * catches every NT and win32u call of the process.
+ */
+
+#define UMS_CHANNEL LOG_CHANNEL_hook
+
+#include <windows.h>
+#include <string.h>
+#include "core/ums_core.h"
+#include "hook.h"
+#include "host/asm_offsets.h"
+#include "watch/record.h"
+#include "private/trace.h"
+
+#define DISPATCHER_SLOT ((void **)(ULONG_PTR)0x7ffe1000)
+
+/* mov r10,rcx; mov eax,nr */
+static const unsigned char thunk_head[4] = { 0x4c, 0x8b, 0xd1, 0xb8 };
+static const unsigned char thunk_test[8] = { 0xf6, 0x04, 0x25, 0x08, 0x03, 0xfe, 0x7f, 0x01 };
+static const unsigned char thunk_call[7] = { 0xff, 0x14, 0x25, 0x00, 0x10, 0xfe, 0x7f };
+
+static uint8_t row_by_number[CALL_NUMBERS];     /* row + 1; written before the hook is installed */
+static int by_row;                              /* stubs: the number is the row */
+
+const struct call_row *ums_call_row( const struct ums_call *call )
+{
+    unsigned int row;
+
+    if (by_row)
+        return call->nr < ums_call_row_count ? &ums_call_rows[call->nr] : &ums_default_row;
+    row = row_by_number[call->nr & (CALL_NUMBERS - 1)];
+    return row ? &ums_call_rows[row - 1] : &ums_default_row;
+}
+
+uint64_t ums_call_number( const char *name )
+{
+    unsigned int row, nr;
+
+    for (row = 0; row < ums_call_row_count && strcmp( ums_call_rows[row].name, name ); row++) ;
+    if (by_row) return row;
+    for (nr = 0; nr < CALL_NUMBERS && row_by_number[nr] != row + 1; nr++) ;
+    return nr;
+}
+
+void ums_call_numbers_are_rows( void )
+{
+    by_row = 1;
+}
+
+static int is_thunk( const unsigned char *code )
+{
+    return !memcmp( code, thunk_head, sizeof(thunk_head) ) && !memcmp( code + 8, thunk_test,
+                                                                       sizeof(thunk_test) ) &&
+           !memcmp( code + 0x18, thunk_call, sizeof(thunk_call) );
+}
+
+uint8_t ums_hook_class( const struct call_row *row )
+{
+    if (row->handler) return HOOK_ALL;
+    if (ums_recording && row->cls == CALL_WAIT) return HOOK_WORKERS | HOOK_SCHEDULERS;
+    switch (row->cls)
+    {
+    case CALL_LOCAL:
+    case CALL_QUICK:   return HOOK_CARRIED;
+    default:           return HOOK_WORKERS;
+    }
+}
+
+int ums_hook_dispatcher_find( const char **why )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    unsigned int i, known = 0;
+    uint64_t dispatcher;
+
+    memset( ums_call_class, HOOK_WORKERS, CALL_NUMBERS );
+    for (i = 0; i < ums_call_row_count; i++)
+    {
+        const unsigned char *code = (void *)GetProcAddress( ntdll, ums_call_rows[i].name );
+        unsigned int nr;
+
+        if (!code) continue;                    /* older or newer than this host */
+        if (!is_thunk( code ))
+        {
+            *why = "ntdll's system-call thunks have another shape";
+            return 0;
+        }
+        nr = code[4] | code[5] << 8;
+        if (code[6] || code[7] || nr >= CALL_NUMBERS)
+        {
+            *why = "system-call numbers are out of range";
+            return 0;
+        }
+        known++;
+        row_by_number[nr] = i + 1;
+        ums_call_class[nr] = ums_hook_class( &ums_call_rows[i] );
+    }
+    if (!ums_try_load( DISPATCHER_SLOT, &dispatcher ) || !dispatcher)
+    {
+        *why = "there is no dispatcher at 0x7ffe1000";
+        return 0;
+    }
+    ums_dispatcher = (void *)dispatcher;        /* before the hook can be entered */
+    ums_trace( "dispatcher %p; %u of %u listed calls have a number", ums_dispatcher, known,
+               ums_call_row_count );
+    return 1;
+}
+
+int ums_hook_dispatcher_install( const char **why )
+{
+    if (!ums_try_store( DISPATCHER_SLOT, (uint64_t)(ULONG_PTR)ums_dispatcher_hook ))
+    {
+        *why = "the dispatcher's pointer cannot be written";
+        return 0;
+    }
+    return 1;
+}
+
+void ums_hook_dispatcher_again( void )
+{
+    void *now = *DISPATCHER_SLOT;
+
+    if (by_row || now == (void *)ums_dispatcher_hook) return;
+    ums_dispatcher = now;
+    *DISPATCHER_SLOT = (void *)ums_dispatcher_hook;
+}

@@ -1,0 +1,428 @@
+/*
+ * The stub hook: system-call stubs are patched, one by one. What Windows needs; tried under Wine in
+ * the same form.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A stub begins with mov r10,rcx; mov eax,nr: eight bytes, aligned, replaced by one store with a
+ * jump to an island near its module, which loads the row's number and goes on to ums_stub_hook. The
+ * whole stub is copied first; the copy is how the call is made. A thread that is in the middle of a
+ * stub is behind those eight bytes and does not notice; one stopped between the two instructions
+ * would, so the patch belongs to the start of the process, when nobody else runs, or to the load of
+ * the module. All or nothing: everything is looked at and prepared before the first byte changes.
+ *
+ * A stub that begins with a jump was patched before, by other software that watches the process. Its
+ * jump becomes what is called through instead of the copy, so the other hook sees each call after us.
+ * It knows nothing of carriers, and may take its jump back, and ours with it: so with such stubs
+ * workers are not carried. A stub that is neither is not touched, and the hook refused.
+ *
+ * Handed-off workers need the stubs of hook_calls.c and those of win32u, in which threads wait for
+ * messages. Carried ones need all: a call that is not seen would be made on the carrier with the
+ * worker's TEB in GS. Those are the exported stubs of ntdll and of win32u, which may be loaded
+ * later. Rows behind the table's are calls without a row.
+ */
+
+#define UMS_CHANNEL LOG_CHANNEL_hook
+
+#include <windows.h>
+#include <winternl.h>
+#include <string.h>
+#include "core/ums_core.h"
+#include "hook.h"
+#include "host/ke_win32.h"
+#include "host/asm_offsets.h"
+#include "private/trace.h"
+
+#define ISLAND_SIZE 32
+#define STUB_SIZE   32
+#define MAX_PLACES  4
+
+static const unsigned char stub_head[4] = { 0x4c, 0x8b, 0xd1, 0xb8 };
+
+/* how stubs go on behind the number, up to their last instruction: nothing in them depends on
+   where they lie */
+static const unsigned char tail_wine[24] =
+{
+    0xf6, 0x04, 0x25, 0x08, 0x03, 0xfe, 0x7f, 0x01, 0x75, 0x03, 0x0f, 0x05, 0xc3, 0xeb, 0x01, 0xc3,
+    0xff, 0x14, 0x25, 0x00, 0x10, 0xfe, 0x7f, 0xc3
+};
+static const unsigned char tail_windows_10[16] =
+{
+    0xf6, 0x04, 0x25, 0x08, 0x03, 0xfe, 0x7f, 0x01, 0x75, 0x03, 0x0f, 0x05, 0xc3, 0xcd, 0x2e, 0xc3
+};
+static const unsigned char tail_windows_7[3] = { 0x0f, 0x05, 0xc3 };
+
+struct patch
+{
+    unsigned char *stub;
+    unsigned int row;
+    uint64_t old, new;
+};
+
+int __cdecl _snprintf( char *, size_t, const char *, ... );
+
+/* Under the lock of the start (main.c), then of the loader. */
+static char foreign[128];                       /* a stub that other software has patched, or "" */
+static struct patch patches[STUB_ROWS];
+static unsigned int patch_count;
+static unsigned int row_count;                  /* used: the table's, then others' */
+static uint8_t seen[CALL_NUMBERS];              /* this number has a patch: Zw* is Nt* */
+
+/* Executable memory near a module: islands, then copies. An entry is complete before the first
+   jump leads there. */
+static struct place
+{
+    unsigned char *memory;
+    SIZE_T         size;
+} places[MAX_PLACES];
+static unsigned int place_count;
+
+static int is_stub( const unsigned char *code )
+{
+    if (((ULONG_PTR)code & 7) || memcmp( code, stub_head, sizeof(stub_head) )) return 0;
+    return !memcmp( code + 8, tail_wine, sizeof(tail_wine) ) ||
+           !memcmp( code + 8, tail_windows_10, sizeof(tail_windows_10) ) ||
+           !memcmp( code + 8, tail_windows_7, sizeof(tail_windows_7) );
+}
+
+/* Where the jump leads that other software has put there; NULL if there is none. */
+static void *foreign_jump( const unsigned char *code )
+{
+    INT32 distance;
+    void *target;
+
+    if ((ULONG_PTR)code & 7) return NULL;
+    memcpy( &distance, code + (code[0] == 0xff ? 2 : 1), 4 );
+    if (code[0] == 0xe9) return (void *)(code + 5 + distance);
+    if (code[0] == 0xff && code[1] == 0x25) memcpy( &target, code + 6 + distance, 8 );
+    else if (code[0] == 0x48 && code[1] == 0xb8 && code[10] == 0xff && code[11] == 0xe0)
+        memcpy( &target, code + 2, 8 );                     /* mov rax,target; jmp rax */
+    else return NULL;
+    return target;
+}
+
+/* Memory that a 32-bit jump from any part of the module reaches; read-write. */
+static unsigned char *alloc_near( HMODULE module, SIZE_T size )
+{
+    const IMAGE_NT_HEADERS *nt = (void *)((char *)module + ((IMAGE_DOS_HEADER *)module)->e_lfanew);
+    char *end = (char *)module + nt->OptionalHeader.SizeOfImage, *p;
+
+    p = (char *)(((ULONG_PTR)end + 0xffff) & ~(ULONG_PTR)0xffff);
+    for (; p < (char *)module + 0x70000000; p += 0x10000)
+    {
+        MEMORY_BASIC_INFORMATION info;
+        void *mem;
+
+        if (!VirtualQuery( p, &info, sizeof(info) )) break;
+        if (info.State != MEM_FREE)
+        {
+            char *next = (char *)info.BaseAddress + info.RegionSize;
+            p = (char *)(((ULONG_PTR)next + 0xffff) & ~(ULONG_PTR)0xffff) - 0x10000;
+            continue;
+        }
+        if (info.RegionSize < size) continue;
+        mem = VirtualAlloc( p, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
+        if (mem) return mem;
+    }
+    return NULL;
+}
+
+/* jmp [rip]; address */
+static void write_jump( unsigned char *code, void *target )
+{
+    code[0] = 0xff;
+    code[1] = 0x25;
+    memset( code + 2, 0, 4 );
+    memcpy( code + 6, &target, 8 );
+}
+
+/* mov eax,row; then on */
+static void write_island( unsigned char *island, unsigned int row )
+{
+    island[0] = 0xb8;
+    memcpy( island + 1, &row, 4 );
+    write_jump( island + 5, ums_stub_hook );
+}
+
+/* Room for so many stubs of the module; NULL if there is none. */
+static struct place *make_place( HMODULE module, unsigned int stubs )
+{
+    struct place *place = &places[place_count];
+
+    if (place_count == MAX_PLACES) return NULL;
+    place->size = (SIZE_T)stubs * (ISLAND_SIZE + STUB_SIZE);
+    if (!(place->memory = alloc_near( module, place->size ))) return NULL;
+    place_count++;
+    return place;
+}
+
+/* Everything is written: nobody shall write there any more. */
+static int seal( const struct place *place )
+{
+    DWORD old;
+
+    return VirtualProtect( place->memory, place->size, PAGE_EXECUTE_READ, &old );
+}
+
+static unsigned int stub_number( const unsigned char *stub )
+{
+    return (stub[4] | stub[5] << 8) & (CALL_NUMBERS - 1);
+}
+
+static void prepare( unsigned int row, unsigned char *stub, struct place *place, unsigned int slot )
+{
+    unsigned char *island = place->memory + slot * (ISLAND_SIZE + STUB_SIZE);
+    unsigned char *copy = island + ISLAND_SIZE;
+    struct patch *patch = &patches[patch_count++];
+    LONG distance = (LONG)(island - (stub + 5));
+    unsigned char code[8] = { 0xe9, 0, 0, 0, 0, 0xcc, 0xcc, 0xcc };
+
+    memcpy( code + 1, &distance, 4 );
+    if (is_stub( stub ))
+    {
+        memcpy( copy, stub, STUB_SIZE );
+        seen[stub_number( stub )] = 1;
+    }
+    else write_jump( copy, foreign_jump( stub ) );
+    write_island( island, row );
+    patch->stub = stub;
+    patch->row = row;
+    memcpy( &patch->old, stub, 8 );
+    memcpy( &patch->new, code, 8 );
+    ums_stub_native[row] = copy;
+    ums_call_class[row] = row < ums_call_row_count ? ums_hook_class( &ums_call_rows[row] )
+                                                   : HOOK_WORKERS;
+}
+
+static int store_code( unsigned char *where, uint64_t value )
+{
+    DWORD old;
+
+    if (!VirtualProtect( where, 8, PAGE_EXECUTE_READWRITE, &old )) return 0;
+    InterlockedExchange64( (LONG64 *)where, (LONG64)value );
+    VirtualProtect( where, 8, old, &old );
+    FlushInstructionCache( GetCurrentProcess(), where, 8 );
+    return 1;
+}
+
+static int commit( unsigned int from )
+{
+    unsigned int i;
+
+    for (i = from; i < patch_count; i++) if (!store_code( patches[i].stub, patches[i].new )) break;
+    if (i == patch_count) return 1;
+    while (i-- > from) store_code( patches[i].stub, patches[i].old );
+    return 0;
+}
+
+/* ---- the table's ---- */
+
+/* The first one that has a jump, and any that cannot be used at all. */
+static const char *note_foreign( const char *name, const void *target )
+{
+    if (!foreign[0] || !target)
+        _snprintf( foreign, sizeof(foreign) - 1, target ?
+                   "other software has patched system calls (%s of ntdll begins with a jump)" :
+                   "%s of ntdll is no system-call stub that is known; maybe other software has "
+                   "patched it", name );
+    return foreign;
+}
+
+int ums_hook_stubs_known( void )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    unsigned int i;
+
+    for (i = 0; i < ums_call_row_count; i++)
+    {
+        const unsigned char *code = (void *)GetProcAddress( ntdll, ums_call_rows[i].name );
+
+        if (code && is_stub( code )) return 1;
+    }
+    return 0;
+}
+
+int ums_hook_stubs_find( const char **why )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    struct place *place = make_place( ntdll, ums_call_row_count );
+    unsigned int i;
+
+    if (!place)
+    {
+        *why = "no memory near ntdll";
+        return 0;
+    }
+    for (i = 0; i < ums_call_row_count; i++)
+    {
+        unsigned char *stub = (void *)GetProcAddress( ntdll, ums_call_rows[i].name );
+
+        if (!stub) continue;
+        if (!is_stub( stub )) *why = note_foreign( ums_call_rows[i].name, foreign_jump( stub ) );
+        if (!is_stub( stub ) && !foreign_jump( stub )) goto failed;
+        prepare( i, stub, place, i );
+    }
+    *why = "memory cannot be made executable";
+    if (!seal( place )) goto failed;
+    row_count = ums_call_row_count;
+    ums_call_numbers_are_rows();
+    ums_hook_use_stubs();
+    return 1;
+
+failed:
+    patch_count = place_count = 0;
+    VirtualFree( place->memory, 0, MEM_RELEASE );
+    return 0;
+}
+
+/* ---- all others ---- */
+
+static const IMAGE_EXPORT_DIRECTORY *exports_of( HMODULE module )
+{
+    const char *base = (const char *)module;
+    const IMAGE_NT_HEADERS *nt = (const void *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
+
+    return (const void *)(base + nt->OptionalHeader.DataDirectory[0].VirtualAddress);
+}
+
+/* Is any function patched that by its name is a system call? Beyond those of the table, which are
+   known by now. */
+static void look_for_foreign( HMODULE module )
+{
+    const IMAGE_EXPORT_DIRECTORY *exports = exports_of( module );
+    const char *base = (const char *)module, *name;
+    const DWORD *names = (const DWORD *)(base + exports->AddressOfNames);
+    const DWORD *functions = (const DWORD *)(base + exports->AddressOfFunctions);
+    const WORD *ordinals = (const WORD *)(base + exports->AddressOfNameOrdinals);
+    void *target;
+    DWORD i;
+
+    for (i = 0; i < exports->NumberOfNames; i++)
+    {
+        name = base + names[i];
+        if (name[0] != 'N' || name[1] != 't') continue;
+        target = foreign_jump( (const unsigned char *)base + functions[ordinals[i]] );
+        if (target) note_foreign( name, target );
+    }
+}
+
+/* The n-th exported stub that has no patch yet, or NULL. */
+static unsigned char *exported_stub( HMODULE module, DWORD n )
+{
+    const IMAGE_EXPORT_DIRECTORY *exports = exports_of( module );
+    const DWORD *functions = (const DWORD *)((const char *)module + exports->AddressOfFunctions);
+    unsigned char *code = (unsigned char *)module + functions[n];
+
+    if (!functions[n] || (const void *)code == (const void *)exports) return NULL;
+    return is_stub( code ) && !seen[stub_number( code )] ? code : NULL;
+}
+
+static int prepare_others( HMODULE module, const char **why )
+{
+    DWORD n, count = exports_of( module )->NumberOfFunctions, stubs = 0;
+    struct place *place;
+
+    for (n = 0; n < count; n++) if (exported_stub( module, n )) stubs++;
+    if (!stubs) return 1;
+    *why = "no room for all system-call stubs";
+    if (row_count + stubs > STUB_ROWS || !(place = make_place( module, stubs ))) return 0;
+    for (n = stubs = 0; n < count; n++)
+    {
+        unsigned char *stub = exported_stub( module, n );
+
+        if (stub) prepare( row_count++, stub, place, stubs++ );
+    }
+    *why = "memory cannot be made executable";
+    return seal( place );
+}
+
+struct dll_notification                         /* LDR_DLL_NOTIFICATION_DATA [doc] */
+{
+    ULONG flags;
+    const UNICODE_STRING *path, *name;
+    void *base;
+    ULONG size;
+};
+
+#define DLL_LOADED 1
+
+/* Before any code of the module runs. If its stubs cannot be hooked, its calls on a carrier would
+   go wrong without a sign: the process is told, and workers stay at home from then on. At home what
+   is lost is that a worker which waits for a message lets its scheduler go on. */
+static void CALLBACK dll_loaded( ULONG reason, const struct dll_notification *data, void *context )
+{
+    unsigned int first = patch_count;
+    const char *why;
+
+    (void)context;
+    if (reason != DLL_LOADED || (HMODULE)data->base != GetModuleHandleA( "win32u.dll" )) return;
+    if (prepare_others( data->base, &why ) && commit( first )) return;
+    ums_err( "the system-call stubs of win32u.dll cannot be hooked; workers %s",
+             ums_carry ? "are not carried any more" : "that wait for messages keep their scheduler" );
+    ums_carry = ums_straight = 0;
+}
+
+/* Now, or when it is loaded. */
+static int prepare_win32u( HMODULE ntdll, const char **why )
+{
+    NTSTATUS (NTAPI *notify)( ULONG, void *, void *, void ** ) =
+        (void *)GetProcAddress( ntdll, "LdrRegisterDllNotification" );
+    HMODULE win32u = GetModuleHandleA( "win32u.dll" );
+    void *cookie;
+
+    if (win32u) return prepare_others( win32u, why );
+    *why = "loads of modules are not announced";
+    return notify && !notify( 0, (void *)dll_loaded, NULL, &cookie );
+}
+
+/* Which of the table's matter depends on the engine. */
+static void drop_quick_ones( void )
+{
+    unsigned int i, kept = 0;
+
+    for (i = 0; i < patch_count; i++)
+    {
+        const struct call_row *row = &ums_call_rows[patches[i].row];
+
+        if (row->cls > CALL_QUICK || row->handler) patches[kept++] = patches[i];
+    }
+    patch_count = kept;
+}
+
+int ums_hook_stubs_install( const char **why )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    unsigned int listed = patch_count;
+
+    if (ums_carry) look_for_foreign( ntdll );
+    if (foreign[0])
+    {
+        *why = foreign;
+        if (ums_carry) return 0;
+        ums_info( "%s; they are called behind ours", foreign );
+    }
+    if (!ums_carry)
+    {
+        drop_quick_ones();
+        if (!prepare_win32u( ntdll, why )) ums_info( "windows: stubs are not hooked, %s", *why );
+    }
+    else if (!prepare_others( ntdll, why ) || !prepare_win32u( ntdll, why ))
+    {
+        patch_count = listed;
+        return 0;
+    }
+    *why = "the code of system-call stubs cannot be written";
+    if (!commit( 0 )) return 0;
+    ums_trace( "%u stubs are changed", patch_count );
+    return 1;
+}
+
+int ums_hook_owns( const void *code )
+{
+    unsigned int i;
+
+    for (i = 0; i < place_count; i++)
+        if ((ULONG_PTR)code - (ULONG_PTR)places[i].memory < places[i].size) return 1;
+    return 0;
+}

@@ -1,0 +1,176 @@
+/*
+ * Calls into the Unix side that are no system calls: Wine's DLLs make them through a pointer which
+ * ntdll exports and most modules copy when they start.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * For a worker they are like any call that may block: a name is resolved for seconds, and its
+ * scheduler is told. On a carrier they could not be made anyway. They use the system-call frame of
+ * the TEB in GS, the worker's, on a thread that is not the worker's, while its home thread may be
+ * using it; and what they do with the calling thread, they would do as the scheduler. Reading the
+ * precise time is known to need nothing of the thread; it is made where the worker is, on a carrier
+ * with the scheduler's TEB.
+ *
+ * For a thread that works for a factory they are calls that may block, and nothing else.
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include <string.h>
+#include "core/ums_core.h"
+#include "hook.h"
+#include "host/ke_win32.h"
+#include "factory/factory_host.h"
+#include "watch/record.h"
+
+#define MXCSR_CONTROL (~(uint32_t)0x3f)         /* without what has happened */
+
+typedef uint64_t (WINAPI *unix_call)( uint64_t library, uint32_t code, void *args );
+
+void *ums_unix_dispatcher;                      /* Wine's own; written before the hook is seen */
+
+/* The one that may be made on the carrier: what it looks like was seen at the start. */
+static uint64_t local_library;
+static uint32_t local_code;
+
+/* Wine's dispatcher of Unix calls saves no control words, and if a signal stops the thread in there
+   it comes back with all of the system-call frame: with the words of the system call before. That
+   was made by the same thread, in Wine alone, and most likely with the same words. In a scheduler's
+   frame it was any worker's, and the worker's own is as old as its last call at home. */
+static uint64_t native( uint64_t library, uint32_t code, void *args )
+{
+    uint32_t mxcsr, mxcsr_now;
+    uint16_t x87, x87_now;
+    uint64_t ret;
+
+    __asm__ __volatile__( "stmxcsr %0\n\tfnstcw %1" : "=m" (mxcsr), "=m" (x87) );
+    ret = ((unix_call)ums_unix_dispatcher)( library, code, args );
+    __asm__ __volatile__( "stmxcsr %0\n\tfnstcw %1" : "=m" (mxcsr_now), "=m" (x87_now) );
+    if (((mxcsr ^ mxcsr_now) & MXCSR_CONTROL) || x87 != x87_now)
+        __asm__ __volatile__( "fnclex\n\tldmxcsr %0\n\tfldcw %1" : : "m" (mxcsr), "m" (x87) );
+    return ret;
+}
+
+/* From assembly, by a worker or a scheduler. In a callback out of another call this is part of that
+   one. */
+uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
+{
+    struct ums_context *self = ke_current();
+    uintptr_t here = (uintptr_t)__builtin_frame_address( 0 );
+    uint64_t ret;
+    int entered;
+
+    if (self->kind != CONTEXT_WORKER || ums_is_parked_thread( self, here ) ||
+        ums_call_is_nested( self, here )) return native( library, code, args );
+    ums_worker_give_way( self );
+    if (library == local_library && code == local_code)
+    {
+        int carried = ums_worker_is_carried( self );
+
+        if (carried) ums_local_begin( self );
+        ret = native( library, code, args );
+        if (carried) ums_local_end( self );
+        ums_worker_give_way( self );
+        return ret;
+    }
+    ums_note_call( self, WHY_UNIX_CALL );
+    entered = ums_worker_enter_kernel( self );
+    self->inside = here;
+    ret = native( library, code, args );
+    self->inside = 0;
+    if (entered) ums_worker_back( self );
+    return ret;
+}
+
+/* From assembly, by a thread that works for a factory: it counts as blocked when it takes long, as in
+   a system call. */
+uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args )
+{
+    struct ums_hand *h = ums_hand_current();
+    uint64_t ret;
+    int entered;
+
+    if (library == local_library && code == local_code) return ums_unix_plain( library, code, args );
+    entered = ums_hand_enters( h );
+    ret = ums_unix_plain( library, code, args );
+    if (entered) ums_hand_is_back( h );
+    return ret;
+}
+
+/* Seen by every thread for a moment: the call we want to know is made by this one. */
+static uint32_t noting_thread;
+
+static uint64_t WINAPI note_call( uint64_t library, uint32_t code, void *args )
+{
+    if (ke_thread_id() == noting_thread)
+    {
+        local_library = library;
+        local_code = code;
+    }
+    return ((unix_call)ums_unix_dispatcher)( library, code, args );
+}
+
+/* ---- putting it in place ---- */
+
+/* The value is an address of Wine's Unix side, which nothing else in the data of a module can be.
+   One store each: a call that is being made goes one way or the other. */
+static void replace_copies( char *base )
+{
+    const IMAGE_NT_HEADERS *nt = (void *)(base + ((IMAGE_DOS_HEADER *)base)->e_lfanew);
+    const IMAGE_SECTION_HEADER *section = IMAGE_FIRST_SECTION( nt );
+    unsigned int i;
+
+    for (i = 0; i < nt->FileHeader.NumberOfSections; i++, section++)
+    {
+        void **word = (void **)(base + section->VirtualAddress);
+        void **end = word + section->Misc.VirtualSize / sizeof(*word);
+
+        if (!(section->Characteristics & IMAGE_SCN_MEM_WRITE)) continue;
+        for (; word < end; word++)
+            if (*word == ums_unix_dispatcher) InterlockedExchangePointer( word, ums_unix_hook );
+    }
+}
+
+/* Modules that started before us have made their copies; only Wine's own do. */
+static void replace_all_copies( void )
+{
+    static const char signature[] = "Wine builtin DLL";
+    const LIST_ENTRY *head, *entry;
+
+    head = &NtCurrentTeb()->ProcessEnvironmentBlock->Ldr->InMemoryOrderModuleList;
+    for (entry = head->Flink; entry != head; entry = entry->Flink)
+    {
+        char *base = CONTAINING_RECORD( entry, LDR_DATA_TABLE_ENTRY, InMemoryOrderLinks )->DllBase;
+
+        if (!memcmp( base + sizeof(IMAGE_DOS_HEADER), signature, sizeof(signature) ))
+            replace_copies( base );
+    }
+}
+
+int ums_hook_unix_install( const char **why )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    LONGLONG (WINAPI *precise_time)( void ) =
+        (void *)GetProcAddress( ntdll, "RtlGetSystemTimePrecise" );
+    void **slot = (void **)GetProcAddress( ntdll, "__wine_unix_call_dispatcher" );
+
+    if (ums_unix_dispatcher) return 1;          /* for an engine that came to nothing */
+    if (!slot || !*slot)
+    {
+        *why = "there is no dispatcher of Unix calls";
+        return 0;
+    }
+    ums_unix_dispatcher = *slot;
+    noting_thread = ke_thread_id();
+    if (!ums_try_store( slot, (uint64_t)(ULONG_PTR)note_call ))
+    {
+        ums_unix_dispatcher = NULL;
+        *why = "the pointer to the dispatcher of Unix calls cannot be written";
+        return 0;
+    }
+    if (precise_time) precise_time();
+    *slot = (void *)ums_unix_hook;
+    replace_all_copies();
+    return 1;
+}

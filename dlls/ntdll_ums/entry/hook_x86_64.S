@@ -1,0 +1,391 @@
+/*
+ * The entry hooks and the way behind them.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * At a hook, as at any system-call stub: arguments 1-4 in r10 (dispatcher) or rcx (stub), rdx, r8,
+ * r9; rcx and r11 are free. Volatile xmm registers are not kept across a system call, so C code may
+ * use them.
+ *
+ * Stack at ums_dispatcher_hook,              at ums_stub_hook,
+ * called from the thunk:                     jumped to from the stub:
+ *      rsp+0x00  return into the thunk           rsp+0x00  return to the stub's caller
+ *          0x08  return to its caller                0x08  home space of the caller
+ *          0x10  home space of the caller            0x28  argument 5 ...
+ *          0x30  argument 5 ...
+ */
+
+#include "host/asm_offsets.h"
+
+        .data
+        .globl  ums_tls_offset, ums_hand_offset, ums_dispatcher, ums_call_class, ums_stub_native
+        .p2align 3
+ums_dispatcher:
+        .quad   0
+ums_tls_offset:
+        .long   0
+ums_hand_offset:
+        .long   0
+        .bss
+        .p2align 6
+ums_call_class:
+        .space  CALL_NUMBERS
+ums_stub_native:
+        .space  8 * STUB_ROWS
+
+        .text
+
+/* r11d: the call's class. Does this thread's call matter to UMS, or to a worker factory, whose hand
+   it is? rcx is lost. */
+        .macro  MATTERS yes, no
+        testl   $HOOK_ALL,%r11d
+        jnz     \yes
+        movl    ums_tls_offset(%rip),%ecx
+        movq    %gs:(%rcx),%rcx                 /* the thread's context */
+        testq   %rcx,%rcx
+        jz      4f
+        cmpl    $0,CONTEXT_KIND(%rcx)           /* context->kind == CONTEXT_WORKER */
+        jne     5f
+        testl   $HOOK_WORKERS,%r11d
+        jnz     \yes
+        cmpb    $STATE_CARRIED,CONTEXT_WORD(%rcx)
+        je      \yes
+        jmp     \no
+5:      testl   $HOOK_SCHEDULERS,%r11d
+        jnz     \yes
+4:      testl   $HOOK_WORKERS,%r11d
+        jz      \no
+        movl    ums_hand_offset(%rip),%ecx
+        cmpq    $0,%gs:(%rcx)                   /* the thread's hand */
+        jne     \yes
+        .endm
+
+/* ---- every thunk of ntdll and win32u comes here: the fast way out first ---- */
+
+        .globl  ums_dispatcher_hook
+        .def    ums_dispatcher_hook; .scl 2; .type 32; .endef
+        .p2align 6
+        .seh_proc ums_dispatcher_hook
+ums_dispatcher_hook:
+        .seh_endprologue
+        movl    %eax,%ecx
+        andl    $(CALL_NUMBERS - 1),%ecx
+        leaq    ums_call_class(%rip),%r11
+        movzbl  (%r11,%rcx),%r11d               /* ums_call_class[nr] */
+        testl   %r11d,%r11d
+        jz      3f
+        MATTERS 2f, 3f
+3:      jmp     *ums_dispatcher(%rip)
+2:      leaq    0x30(%rsp),%rcx
+        jmp     ums_dispatcher_frame
+        .seh_endproc
+
+/* ---- a patched stub; eax: row ---- */
+
+        .globl  ums_stub_hook
+        .def    ums_stub_hook; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_stub_hook
+ums_stub_hook:
+        .seh_endprologue
+        movq    %rcx,%r10
+        leaq    ums_call_class(%rip),%r11
+        movl    %eax,%eax
+        movzbl  (%r11,%rax),%r11d               /* ums_call_class[row] */
+        MATTERS 2f, 3f
+3:      leaq    ums_stub_native(%rip),%r11
+        movq    %r10,%rcx
+        jmp     *(%r11,%rax,8)                  /* ums_stub_native[row] */
+2:      leaq    0x28(%rsp),%rcx
+        jmp     ums_stub_frame
+        .seh_endproc
+
+/* ---- a call to the Unix side that is no system call. rcx: library, edx: code, r8: args ---- */
+
+        .globl  ums_unix_hook
+        .def    ums_unix_hook; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_unix_hook
+ums_unix_hook:
+        .seh_endprologue
+        movl    ums_tls_offset(%rip),%eax
+        movq    %gs:(%rax),%rax
+        testq   %rax,%rax
+        jnz     ums_unix_call
+        movl    ums_hand_offset(%rip),%eax
+        cmpq    $0,%gs:(%rax)                   /* the thread's hand */
+        jne     ums_unix_hand_call
+        jmp     *ums_unix_dispatcher(%rip)
+        .seh_endproc
+
+/* uint64_t ums_unix_plain( library, code, args ): the call as it stands. A thread that was stopped in
+   it is said to be in here (ke_is_asleep). */
+        .globl  ums_unix_plain, ums_unix_plain_end
+        .def    ums_unix_plain; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_unix_plain
+ums_unix_plain:
+        subq    $0x28,%rsp
+        .seh_stackalloc 0x28
+        .seh_endprologue
+        call    *ums_unix_dispatcher(%rip)
+        addq    $0x28,%rsp
+        ret
+        .seh_endproc
+ums_unix_plain_end:
+
+/*
+ * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and let C decide. rcx: argument 5;
+ * eax: number. They differ in the alignment of the stack they come with.
+ *
+ *      rsp+0x00  home space of ums_hook_call
+ *          0x20  struct ums_call
+ */
+        .macro  CALL_FRAME size
+        subq    $\size,%rsp
+        .seh_stackalloc \size
+        .seh_endprologue
+        movl    %eax,%eax
+        movq    %rax,0x20+CALL_NR(%rsp)
+        movq    %r10,0x20+CALL_ARGS(%rsp)
+        movq    %rdx,0x28+CALL_ARGS(%rsp)
+        movq    %r8,0x30+CALL_ARGS(%rsp)
+        movq    %r9,0x38+CALL_ARGS(%rsp)
+        movq    %rcx,0x20+CALL_STACK(%rsp)
+        movq    %rsp,0x20+CALL_SP(%rsp)
+        leaq    0x20(%rsp),%rcx
+        call    ums_hook_call
+        addq    $\size,%rsp
+        ret
+        .endm
+
+        .globl  ums_dispatcher_frame
+        .def    ums_dispatcher_frame; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_dispatcher_frame
+ums_dispatcher_frame:
+        CALL_FRAME 0x60                         /* entered with rsp 0 modulo 16 */
+        .seh_endproc
+
+        .globl  ums_stub_frame
+        .def    ums_stub_frame; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_stub_frame
+ums_stub_frame:
+        CALL_FRAME 0x68                         /* entered with rsp 8 modulo 16 */
+        .seh_endproc
+
+/*
+ * ums_step_over: entered by NtContinue in place of the function in r11, with the registers and the
+ * stack of that one's entry. Calls it with the trap flag clear and returns with the flag set. (The
+ * flag takes effect one instruction behind the popfq, in here and for the caller.)
+ *
+ *      rbp-0x20  home space of what is called
+ *          0x00  rbp
+ *          0x08  return address; the call is aligned as the entry was
+ */
+        .globl  ums_step_over
+        .def    ums_step_over; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_step_over
+ums_step_over:
+        pushq   %rbp
+        .seh_pushreg %rbp
+        movq    %rsp,%rbp
+        .seh_setframe %rbp,0
+        subq    $0x20,%rsp
+        .seh_stackalloc 0x20
+        .seh_endprologue
+        call    *%r11
+        pushfq
+        orl     $EFLAGS_TF,(%rsp)
+        popfq
+        leaq    0(%rbp),%rsp
+        popq    %rbp
+        ret
+        .seh_endproc
+
+/*
+ * ums_call_dispatcher( nr in rcx, args in rdx ): Wine's dispatcher, as a thunk would call it.
+ *
+ * The dispatcher takes its return address off the stack, subtracts 0xb (it returns to the thunk's
+ * `ret` behind `syscall`) and looks for argument 5 at 0x28 above. So the call needs a landing 0xb
+ * bytes before its return address: a short jump over three bytes and over the call (5 + 6 bytes). A
+ * dispatcher that returns to the call itself comes to the same place.
+ *
+ *      rsp+0x00  where the thunk's caller's return address would be
+ *          0x08  home space
+ *          0x28  arguments 5 .. 20
+ *          0xa8  (pad)
+ *          0xb8  rdi, rsi: call-saved
+ */
+        .globl  ums_call_dispatcher
+        .def    ums_call_dispatcher; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_call_dispatcher
+ums_call_dispatcher:
+        pushq   %rsi
+        .seh_pushreg %rsi
+        pushq   %rdi
+        .seh_pushreg %rdi
+        subq    $0xb8,%rsp
+        .seh_stackalloc 0xb8
+        .seh_endprologue
+        movq    %rcx,%rax
+        leaq    0x20(%rdx),%rsi
+        leaq    0x28(%rsp),%rdi
+        movl    $CALL_STACK_ARGS,%ecx
+        cld
+        rep movsq
+        movq    0x00(%rdx),%r10
+        movq    0x10(%rdx),%r8
+        movq    0x18(%rdx),%r9
+        movq    0x08(%rdx),%rdx
+        jmp     2f
+        .globl  ums_dispatcher_landing, ums_dispatcher_landed
+ums_dispatcher_landing:                         /* a thread that is in a call is said to be here, */
+        jmp     3f
+        nop
+        nop
+        nop
+2:      call    *ums_dispatcher(%rip)
+ums_dispatcher_landed:                          /* or here */
+3:      addq    $0xb8,%rsp
+        popq    %rdi
+        popq    %rsi
+        ret
+        .seh_endproc
+
+/* ums_call_stub( stub in rcx, args in rdx ): the private copy of a patched stub; the frame
+   above. */
+        .globl  ums_call_stub
+        .def    ums_call_stub; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_call_stub
+ums_call_stub:
+        pushq   %rsi
+        .seh_pushreg %rsi
+        pushq   %rdi
+        .seh_pushreg %rdi
+        subq    $0xb8,%rsp
+        .seh_stackalloc 0xb8
+        .seh_endprologue
+        movq    %rcx,%rax
+        leaq    0x20(%rdx),%rsi
+        leaq    0x20(%rsp),%rdi
+        movl    $CALL_STACK_ARGS,%ecx
+        cld
+        rep movsq
+        movq    0x00(%rdx),%rcx
+        movq    0x10(%rdx),%r8
+        movq    0x18(%rdx),%r9
+        movq    0x08(%rdx),%rdx
+        call    *%rax
+        addq    $0xb8,%rsp
+        popq    %rdi
+        popq    %rsi
+        ret
+        .seh_endproc
+
+/*
+ * ums_try_store( to in rcx, value in rdx ), ums_try_load( from in rcx, value in rdx ): 1, or 0 if
+ * the access faults. The handler continues at a label behind, which clears rax.
+ */
+        .macro  TRY_BEGIN name
+        .globl  \name
+        .def    \name; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc \name
+\name:
+        .seh_handler try_handler, @except
+        .seh_handlerdata
+        .text
+        subq    $8,%rsp
+        .seh_stackalloc 8
+        .seh_endprologue
+        movl    $1,%eax
+        .endm
+
+        .macro  TRY_END
+        addq    $8,%rsp
+        ret
+        .seh_endproc
+        .endm
+
+        TRY_BEGIN ums_try_store
+        movq    %rdx,(%rcx)
+        TRY_END
+
+        TRY_BEGIN ums_try_store32
+        movl    %edx,(%rcx)
+        TRY_END
+
+        TRY_BEGIN ums_try_load
+        movq    (%rcx),%rcx
+        movq    %rcx,(%rdx)
+        TRY_END
+
+/* ums_try_gs( base in rcx ): read GS, and write it back */
+        TRY_BEGIN ums_try_gs
+        rdgsbase %rdx
+        wrgsbase %rdx
+        movq    %rdx,(%rcx)
+        TRY_END
+
+/* EXCEPTION_DISPOSITION try_handler( record, frame, context in r8, dispatch ): make the function
+   return 0, by context->Rip (0xf8). Its frame of 8 bytes stays as it is. */
+        .def    try_handler; .scl 3; .type 32; .endef
+        .p2align 4
+        .seh_proc try_handler
+try_handler:
+        .seh_endprologue
+        movl    4(%rcx),%eax                    /* ExceptionFlags */
+        testl   $0x66,%eax                      /* unwinding: nothing to do */
+        jnz     1f
+        leaq    .Ltry_failed(%rip),%rax
+        movq    %rax,0xf8(%r8)
+        xorl    %eax,%eax                       /* ExceptionContinueExecution */
+        ret
+1:      movl    $1,%eax                         /* ExceptionContinueSearch */
+        ret
+        .seh_endproc
+
+        .p2align 4
+        .seh_proc try_failed
+try_failed:
+        subq    $8,%rsp                         /* never executed: entered below */
+        .seh_stackalloc 8
+        .seh_endprologue
+.Ltry_failed:
+        xorl    %eax,%eax
+        addq    $8,%rsp
+        ret
+        .seh_endproc
+
+/* ums_linux_syscall( nr, a, b, c, d ): the Linux convention wants nr in rax, then rdi, rsi, rdx,
+   r10. Only called where the host was found to be Linux. */
+        .globl  ums_linux_syscall
+        .def    ums_linux_syscall; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_linux_syscall
+ums_linux_syscall:
+        pushq   %rsi
+        .seh_pushreg %rsi
+        pushq   %rdi
+        .seh_pushreg %rdi
+        .seh_endprologue
+        movq    %rcx,%rax
+        movq    %rdx,%rdi
+        movq    %r8,%rsi
+        movq    %r9,%rdx
+        movq    0x38(%rsp),%r10                 /* fifth argument: 0x28 + two pushes */
+        xorl    %r8d,%r8d
+        xorl    %r9d,%r9d
+        syscall
+        popq    %rdi
+        popq    %rsi
+        ret
+        .globl  ums_linux_syscall_end
+ums_linux_syscall_end:
+        .seh_endproc

@@ -1,0 +1,468 @@
+/*
+ * Handles of worker factories.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What stands for a factory in the host is a section (factory_foreign.c says what for): a real
+ * object, so that handles are closed, duplicated, inherited and named as any others, and each
+ * carries the access it was given. A table says which factory a handle is of. It is right at any
+ * moment, for the entry hook sees each NtClose and NtDuplicateObject of the process:
+ *
+ *  - before a handle is closed its entry says so; afterwards it is emptied, unless the value was
+ *    used again meanwhile: the entry is another one then, and its number tells;
+ *  - while it says so, and for handles that other processes have put here, the host is asked which
+ *    factory it is, each time: of those the table would not learn that they are closed.
+ *
+ * Not seen: a handle that another process takes out of this one (DUPLICATE_CLOSE_SOURCE).
+ *
+ * Handles of completion ports are in the table with their concurrency, which Wine does not keep;
+ * and the shim's own, so that a program which goes on using a value after it was closed does not
+ * meet one of them.
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include <string.h>
+#include "factory_host.h"
+#include "host/ke_win32.h"
+#include "workerfactory.h"
+
+#define MAX_HANDLES 0x400000                    /* entries; a handle is an index times 4 */
+#define PAGE_ENTRIES 512
+
+/* An entry: what, of that what, and a number that each change counts up. */
+#define ENTRY_KIND    ((uint64_t)7)
+#define ENTRY_NUMBER  ((uint64_t)1 << 31)
+#define ENTRY_VALUE( entry ) ((uint32_t)((entry) >> 3) & 0xfffffff)
+
+enum entry_kind
+{
+    ENTRY_NONE,
+    ENTRY_FACTORY,
+    ENTRY_PORT,
+    ENTRY_OWN,                                  /* the shim's: to the program there is none */
+    ENTRY_CLOSING
+};
+
+static _Atomic uint64_t *entries;
+static _Atomic uint8_t committed[MAX_HANDLES / PAGE_ENTRIES];
+
+static NTSTATUS (NTAPI *compare_objects)( HANDLE, HANDLE );
+
+NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
+
+int ums_handles_init( void )
+{
+    compare_objects = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtCompareObjects" );
+    entries = ke_reserve( MAX_HANDLES * sizeof(*entries) );
+    return entries != NULL;
+}
+
+/* ---- the table ---- */
+
+static enum entry_kind entry_kind( uint64_t entry )
+{
+    return (enum entry_kind)(entry & ENTRY_KIND);
+}
+
+static _Atomic uint64_t *entry_at( HANDLE handle, int make )
+{
+    size_t index = (ULONG_PTR)handle >> 2;
+
+    if (index >= MAX_HANDLES || !entries) return NULL;
+    if (!atomic_load_explicit( &committed[index / PAGE_ENTRIES], memory_order_acquire ))
+    {
+        if (!make || !ke_commit( (void *)&entries[index & ~(size_t)(PAGE_ENTRIES - 1)],
+                                 PAGE_ENTRIES * sizeof(*entries) )) return NULL;
+        atomic_store( &committed[index / PAGE_ENTRIES], 1 );
+    }
+    return &entries[index];
+}
+
+static uint64_t entry_load( HANDLE handle )
+{
+    _Atomic uint64_t *entry = entry_at( handle, 0 );
+
+    return entry ? atomic_load( entry ) : ENTRY_NONE;
+}
+
+static uint64_t next_entry( uint64_t entry, enum entry_kind kind, uint32_t value )
+{
+    return ((entry & ~(ENTRY_NUMBER - 1)) + ENTRY_NUMBER) | (uint64_t)value << 3 | kind;
+}
+
+/* Twelve bits of access are what a factory's handle can have. */
+static uint32_t factory_value( const struct ums_factory *f, ACCESS_MASK access )
+{
+    return ums_pool_index( &ums_factory_pool, f ) | (access & 0xff) << 14 |
+           (access >> 16 & 0xf) << 22;
+}
+
+static ACCESS_MASK entry_access( uint64_t entry )
+{
+    uint32_t value = ENTRY_VALUE( entry );
+
+    return (value >> 14 & 0xff) | (value >> 22 & 0xf) << 16;
+}
+
+static struct ums_factory *entry_factory( uint64_t entry )
+{
+    return ums_pool_any( &ums_factory_pool, ENTRY_VALUE( entry ) & (MAX_FACTORIES - 1) );
+}
+
+static void handle_gone( struct ums_factory *f );
+
+/* A handle that is new: what the table had of that value is over. */
+static void entry_set( HANDLE handle, enum entry_kind kind, uint32_t value )
+{
+    _Atomic uint64_t *entry = entry_at( handle, 1 );
+    uint64_t old;
+
+    if (!entry) return;
+    old = atomic_load( entry );
+    while (!atomic_compare_exchange_weak( entry, &old, next_entry( old, kind, value ) )) ;
+    if (entry_kind( old ) == ENTRY_FACTORY) handle_gone( entry_factory( old ) );
+}
+
+void ums_handle_is_factory( HANDLE handle, struct ums_factory *f, ACCESS_MASK access )
+{
+    atomic_fetch_add( &f->handles, 1 );
+    entry_set( handle, ENTRY_FACTORY, factory_value( f, access ) );
+}
+
+void ums_handle_own( HANDLE handle )
+{
+    entry_set( handle, ENTRY_OWN, 0 );
+}
+
+void ums_handle_close_own( HANDLE handle )
+{
+    entry_set( handle, ENTRY_NONE, 0 );
+    NtClose( handle );
+}
+
+uint32_t ums_handle_concurrency( HANDLE port )
+{
+    uint64_t entry = entry_load( port );
+
+    return entry_kind( entry ) == ENTRY_PORT ? ENTRY_VALUE( entry ) : 0;
+}
+
+/* ---- which factory? ---- */
+
+static NTSTATUS query_basic( HANDLE handle, OBJECT_BASIC_INFORMATION *info )
+{
+    return NtQueryObject( handle, ObjectBasicInformation, info, sizeof(*info), NULL );
+}
+
+/* Ask the host: is it one of ours, under a handle that we have not seen come? */
+struct ums_factory *ums_factory_of_object( HANDLE handle )
+{
+    uint32_t i, made = ums_pool_made( &ums_factory_pool );
+
+    for (i = 0; compare_objects && i < made; i++)
+    {
+        struct ums_factory *f = ums_pool_any( &ums_factory_pool, i );
+
+        if (!ums_factory_hold( f )) continue;
+        if (f->object && !compare_objects( handle, f->object )) return f;
+        ums_factory_unref( f );
+    }
+    return NULL;
+}
+
+/* What a handle is and what it may do are asked one after the other, and meanwhile the value may be
+   given to something else: so it is a copy that is asked, which nobody else can close. */
+NTSTATUS ums_handle_copy( HANDLE handle, HANDLE *copy, ACCESS_MASK *access )
+{
+    OBJECT_BASIC_INFORMATION info;
+    NTSTATUS status;
+
+    status = NtDuplicateObject( GetCurrentProcess(), handle, GetCurrentProcess(), copy, 0, 0,
+                                DUPLICATE_SAME_ACCESS );
+    if (status) return status;
+    ums_handle_own( *copy );
+    if ((status = query_basic( *copy, &info ))) ums_handle_close_own( *copy );
+    else *access = info.GrantedAccess;
+    return status;
+}
+
+/* The answer is not put into the table: only of handles that came through the hook is their end
+   known. */
+static NTSTATUS ask_host( HANDLE handle, ACCESS_MASK access, struct ums_factory **ret )
+{
+    struct ums_factory *f;
+    ACCESS_MASK granted;
+    NTSTATUS status;
+    HANDLE copy;
+
+    if ((status = ums_handle_copy( handle, &copy, &granted ))) return status;
+    f = ums_factory_of_object( copy );
+    ums_handle_close_own( copy );
+    if (!f) return STATUS_OBJECT_TYPE_MISMATCH;
+    ums_factory_look_abroad( f );               /* the copy may have looked like a handle */
+    if ((granted & access) == access)
+    {
+        *ret = f;
+        return STATUS_SUCCESS;
+    }
+    ums_factory_unref( f );
+    return STATUS_ACCESS_DENIED;
+}
+
+/* The reference is taken first and the entry looked at again: while a handle is in the table its
+   factory has not gone. */
+NTSTATUS ums_factory_of_handle( HANDLE handle, ACCESS_MASK access, struct ums_factory **ret )
+{
+    struct ums_factory *f;
+    uint64_t entry;
+
+    for (;;)
+    {
+        entry = entry_load( handle );
+        if (entry_kind( entry ) == ENTRY_PORT) return STATUS_OBJECT_TYPE_MISMATCH;
+        if (entry_kind( entry ) == ENTRY_OWN) return STATUS_INVALID_HANDLE;
+        if (entry_kind( entry ) != ENTRY_FACTORY) return ask_host( handle, access, ret );
+        if ((entry_access( entry ) & access) != access) return STATUS_ACCESS_DENIED;
+        f = entry_factory( entry );
+        if (!ums_factory_hold( f )) continue;
+        if (entry_load( handle ) == entry) break;
+        ums_factory_unref( f );
+    }
+    *ret = f;
+    return STATUS_SUCCESS;
+}
+
+ACCESS_MASK ums_factory_access( ACCESS_MASK access )
+{
+    if (access & GENERIC_READ)    access |= 0x00020008;         /* [seen] */
+    if (access & GENERIC_WRITE)   access |= 0x00020004;
+    if (access & GENERIC_EXECUTE) access |= 0x00020003;
+    if (access & (GENERIC_ALL | MAXIMUM_ALLOWED)) access |= FACTORY_VALID_ACCESS;
+    return access & FACTORY_VALID_ACCESS;
+}
+
+/* ---- the last handle ---- */
+
+static void close_factory( struct ums_factory *f )
+{
+    if (!atomic_exchange( &f->open, 0 )) return;
+    ums_factory_shutdown( f );
+    ums_factory_unref( f );
+}
+
+/* One handle is left, which is ours: then there is none in any process. */
+void ums_factory_look_abroad( struct ums_factory *f )
+{
+    OBJECT_BASIC_INFORMATION info;
+
+    if (!atomic_load( &f->abroad ) || atomic_load( &f->handles )) return;
+    if (!query_basic( f->object, &info ) && info.HandleCount <= 1) close_factory( f );
+}
+
+/* The factory is there still: handles together hold a reference, which goes here at the earliest.
+   Where handles of other processes are left the manager looks after them. */
+static void handle_gone( struct ums_factory *f )
+{
+    if (!ums_factory_hold( f )) return;
+    if (atomic_fetch_sub( &f->handles, 1 ) == 1)
+    {
+        atomic_store( &f->abroad, 1 );
+        ums_factory_look_abroad( f );
+        if (atomic_load( &f->open )) ke_manager_wake();
+    }
+    ums_factory_unref( f );
+}
+
+/* ---- the hook ---- */
+
+int ums_is_handle_of_ours( const struct ums_call *call )
+{
+    const char *name = ums_call_row( call )->name;
+    int index = name[2] == 'D';                 /* NtDuplicateObject: the second argument */
+
+    return entry_kind( entry_load( (HANDLE)call->args[index] ) ) != ENTRY_NONE;
+}
+
+/* The entry while the handle is being closed, and what it was. */
+static uint64_t closing( HANDLE handle, uint64_t *before )
+{
+    _Atomic uint64_t *entry = entry_at( handle, 0 );
+    uint64_t now = 0;
+
+    *before = entry ? atomic_load( entry ) : ENTRY_NONE;
+    do
+    {
+        if (entry_kind( *before ) == ENTRY_NONE || entry_kind( *before ) == ENTRY_CLOSING) return 0;
+        now = next_entry( *before, ENTRY_CLOSING, 0 );
+    }
+    while (!atomic_compare_exchange_weak( entry, before, now ));
+    return now;
+}
+
+static void closed( HANDLE handle, uint64_t now, uint64_t before, NTSTATUS status )
+{
+    _Atomic uint64_t *entry = entry_at( handle, 0 );
+    uint64_t then;
+
+    if (!now) return;
+    then = status ? next_entry( now, entry_kind( before ), ENTRY_VALUE( before ) )
+                  : next_entry( now, ENTRY_NONE, 0 );
+    atomic_compare_exchange_strong( entry, &now, then );
+    if (!status && entry_kind( before ) == ENTRY_FACTORY) handle_gone( entry_factory( before ) );
+}
+
+uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
+                            struct ums_context *self )
+{
+    HANDLE handle = (HANDLE)call->args[0];
+    uint64_t before, now;
+    NTSTATUS status;
+
+    (void)row; (void)self;
+    if (entry_kind( entry_load( handle ) ) == ENTRY_OWN)
+        return (uint64_t)(NTSTATUS)STATUS_INVALID_HANDLE;
+    now = closing( handle, &before );
+    status = (NTSTATUS)ums_call_native( call, NULL );
+    closed( handle, now, before, status );
+    return (uint64_t)status;
+}
+
+/* The handle may be good for something else only: then a copy is asked. */
+int ums_is_this_process( HANDLE process )
+{
+    DWORD id = process == GetCurrentProcess() ? GetCurrentProcessId() : GetProcessId( process );
+    HANDLE copy;
+
+    if (!id && DuplicateHandle( GetCurrentProcess(), process, GetCurrentProcess(), &copy,
+                                PROCESS_QUERY_LIMITED_INFORMATION, FALSE, 0 ))
+    {
+        id = GetProcessId( copy );
+        CloseHandle( copy );
+    }
+    return id == GetCurrentProcessId();
+}
+
+/* The copy has what the original is, with the access that it was really given. */
+static void copied( HANDLE handle, uint64_t entry )
+{
+    OBJECT_BASIC_INFORMATION info;
+
+    if (entry_kind( entry ) == ENTRY_PORT) entry_set( handle, ENTRY_PORT, ENTRY_VALUE( entry ) );
+    else if (entry_kind( entry ) == ENTRY_FACTORY && !query_basic( handle, &info ))
+        ums_handle_is_factory( handle, entry_factory( entry ), info.GrantedAccess );
+}
+
+/* A copy and a close in one call may give the same value again. */
+uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *call,
+                                struct ums_context *self )
+{
+    HANDLE handle = (HANDLE)call->args[1];
+    uint64_t args[UMS_MAX_ARGS], before, now = 0, copy;
+    struct ums_factory *f = NULL;
+    NTSTATUS status;
+
+    (void)row; (void)self;
+    ums_call_args( call, args );
+    before = entry_load( handle );
+    if (!ums_is_this_process( (HANDLE)args[0] )) return ums_call_native( call, NULL );
+    if (entry_kind( before ) == ENTRY_OWN && ((ULONG)args[6] & DUPLICATE_CLOSE_SOURCE))
+        return (uint64_t)(NTSTATUS)STATUS_INVALID_HANDLE;
+    if (entry_kind( before ) == ENTRY_FACTORY)
+    {
+        /* it must not go before the copy is noted */
+        if (!ums_factory_hold( entry_factory( before ) )) before = ENTRY_NONE;
+        else f = entry_factory( before );
+        args[4] = ums_factory_access( (ACCESS_MASK)args[4] );
+    }
+    if ((ULONG)args[6] & DUPLICATE_CLOSE_SOURCE) now = closing( handle, &before );
+    status = (NTSTATUS)ums_call_native( call, args );
+    if (!status && args[3] && ums_is_this_process( (HANDLE)args[2] ) &&
+        ums_try_load( (const void *)args[3], &copy )) copied( (HANDLE)copy, before );
+    closed( handle, now, before, status );
+    if (f) ums_factory_unref( f );
+    return (uint64_t)status;
+}
+
+static const WCHAR type_name[] = L"TpWorkerFactory";
+
+static uint64_t query_type( struct ums_call *call )
+{
+    OBJECT_TYPE_INFORMATION *info = (void *)call->args[2], type;
+    const uint64_t *from = (const uint64_t *)&type;
+    const ULONG size = sizeof(type) + sizeof(type_name);
+    char *text = (char *)(info + 1);
+    unsigned int i;
+
+    if ((ULONG)call->args[3] < size)
+    {
+        if (ums_store_ulong( call->stack[0], size )) goto bad;
+        return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
+    }
+    memset( &type, 0, sizeof(type) );
+    type.TypeName.Length        = sizeof(type_name) - sizeof(WCHAR);
+    type.TypeName.MaximumLength = sizeof(type_name);
+    type.TypeName.Buffer        = (WCHAR *)text;
+    type.GenericMapping.GenericRead    = 0x00020008;            /* [seen] */
+    type.GenericMapping.GenericWrite   = 0x00020004;
+    type.GenericMapping.GenericExecute = 0x00020003;
+    type.GenericMapping.GenericAll     = FACTORY_VALID_ACCESS;
+    type.ValidAccessMask               = FACTORY_VALID_ACCESS;
+    for (i = 0; i < sizeof(type) / sizeof(*from); i++)
+        if (!ums_try_store( (uint64_t *)info + i, from[i] )) goto bad;
+    for (i = 0; i < sizeof(type_name) / 4; i++)
+        if (!ums_try_store32( text + i * 4,
+                              type_name[i * 2] | (uint32_t)type_name[i * 2 + 1] << 16 )) goto bad;
+    return ums_store_ulong( call->stack[0], size );
+
+bad:
+    return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+}
+
+uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *call,
+                                   struct ums_context *self )
+{
+    OBJECT_BASIC_INFORMATION *info = (void *)call->args[2];
+    uint64_t entry = entry_load( (HANDLE)call->args[0] );
+    NTSTATUS status;
+
+    (void)row; (void)self;
+    if (entry_kind( entry ) != ENTRY_FACTORY) return ums_call_native( call, NULL );
+    if ((ULONG)call->args[1] == ObjectTypeInformation) return query_type( call );
+    status = (NTSTATUS)ums_call_native( call, NULL );
+    if (!status && (ULONG)call->args[1] == ObjectBasicInformation && info->HandleCount > 1)
+    {
+        info->HandleCount--;                    /* ours is nobody's business */
+        info->PointerCount--;
+    }
+    return (uint64_t)status;
+}
+
+/* That a factory is a section is nobody's business either. */
+uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self )
+{
+    (void)row; (void)self;
+    if (entry_kind( entry_load( (HANDLE)call->args[0] ) ) != ENTRY_FACTORY)
+        return ums_call_native( call, NULL );
+    return (uint64_t)(NTSTATUS)STATUS_OBJECT_TYPE_MISMATCH;
+}
+
+/* The concurrency is told once, and the host forgets it. */
+uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self )
+{
+    NTSTATUS status = (NTSTATUS)ums_call_native( call, NULL );
+    uint32_t concurrency = (uint32_t)call->args[3];
+    uint64_t port;
+
+    (void)row; (void)self;
+    if (concurrency > 0xfffffff) concurrency = 0xfffffff;
+    if (!status && ums_try_load( (const void *)call->args[0], &port ))
+        entry_set( (HANDLE)port, ENTRY_PORT, concurrency );
+    return (uint64_t)status;
+}

@@ -1,0 +1,107 @@
+/*
+ * Worker factories under Wine and Windows: handles, threads, and what the entry hook does for them.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef UMS_FACTORY_HOST_H
+#define UMS_FACTORY_HOST_H
+
+#include <windows.h>
+#include <winternl.h>
+#include "factory.h"
+#include "entry/hook.h"
+#include "workerfactory.h"
+
+#define FACTORY_VALID_ACCESS 0x000f00ff         /* [seen] */
+#define FACTORY_BATCH 64                        /* packets that one wait returns at most */
+
+/* ---- factory_handle.c ---- */
+
+int ums_handles_init( void );
+/* A reference to the factory behind a handle with that access, or a status. Enters the kernel for a
+   handle that somebody else has put into this process. */
+NTSTATUS ums_factory_of_handle( HANDLE handle, ACCESS_MASK access, struct ums_factory **f );
+/* A copy of any handle, the shim's own, with the same access. */
+NTSTATUS ums_handle_copy( HANDLE handle, HANDLE *copy, ACCESS_MASK *access );
+/* By asking the host: a reference to the factory that any handle of it is of, or NULL. */
+struct ums_factory *ums_factory_of_object( HANDLE handle );
+/* What was asked for, without generic rights and those that factories do not have. */
+ACCESS_MASK ums_factory_access( ACCESS_MASK access );
+/* A handle that was just made. */
+void ums_handle_is_factory( HANDLE handle, struct ums_factory *f, ACCESS_MASK access );
+/* One of the shim's own, from when it is made; and its end. */
+void ums_handle_own( HANDLE handle );
+void ums_handle_close_own( HANDLE handle );
+/* The concurrency with which a port was made; 0: not known */
+uint32_t ums_handle_concurrency( HANDLE port );
+/* Has the last handle of a factory that has none here gone elsewhere, too? The manager's. */
+void ums_factory_look_abroad( struct ums_factory *f );
+
+int ums_is_this_process( HANDLE process );
+
+int ums_is_handle_of_ours( const struct ums_call *call );
+uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
+                            struct ums_context *self );
+uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *call,
+                                struct ums_context *self );
+uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *call,
+                                   struct ums_context *self );
+uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self );
+uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self );
+
+/* ---- factory_foreign.c ---- */
+
+enum ums_foreign { FOREIGN_RELEASE, FOREIGN_SET, FOREIGN_SHUTDOWN, FOREIGN_QUERY,
+                   FOREIGN_WAIT };
+
+/* What stands for a factory in the host; and what other processes have to know of it. 0: memory is
+   short */
+NTSTATUS ums_factory_object( const OBJECT_ATTRIBUTES *attributes, HANDLE *object );
+int ums_factory_show( struct ums_factory *f );
+/* The call in the process whose factory it is. STATUS_OBJECT_TYPE_MISMATCH: it is none. Waits. */
+NTSTATUS ums_factory_foreign( HANDLE handle, ACCESS_MASK access, enum ums_foreign what,
+                              ULONG info_class, uint64_t *value,
+                              WORKER_FACTORY_BASIC_INFORMATION *info );
+NTSTATUS ums_factory_foreign_wait( HANDLE handle, struct ums_packet *packets, uint32_t count,
+                                   uint32_t *n );
+
+/* ---- factory_nt.c ---- */
+
+void ums_factory_fill( struct ums_factory *f, WORKER_FACTORY_BASIC_INFORMATION *info );
+/* What asks for threads at once has them when it returns. */
+NTSTATUS ums_factory_set_and_wait( struct ums_factory *f, ULONG info_class, uint64_t value );
+/* By the calling thread, whoever has made it. */
+NTSTATUS ums_factory_wait( struct ums_factory *f, struct ums_packet *packets, uint32_t count,
+                           uint32_t *n );
+
+/* ---- factory_threads.c ---- */
+
+/* The calling thread's hand, or NULL; one load from the TEB. */
+extern uint32_t ums_hand_offset;                /* hook_x86_64.S; 0 before the start */
+
+static inline struct ums_hand *ums_hand_current( void )
+{
+    struct ums_hand *h;
+    uint64_t offset = ums_hand_offset;
+
+    if (!offset) return NULL;
+    __asm__ volatile( "movq %%gs:(%1), %0" : "=r" (h) : "r" (offset) );
+    return h;
+}
+
+void ums_set_hand( struct ums_hand *h );
+int ums_manager_init( void );
+/* When the manager has been round once: what it was woken for is done. */
+void ums_manager_wait( void );
+/* The hand of a thread, or NULL. */
+struct ums_hand *ums_hand_of_thread( uint32_t tid );
+
+/* ---- hook_hands.c ---- */
+
+/* A call that is not special, by a hand that is no UMS worker. */
+uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct ums_call *call );
+
+#endif /* UMS_FACTORY_HOST_H */

@@ -1,0 +1,346 @@
+/*
+ * Threads of worker factories, and the one that makes them: the manager.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The manager lives while a factory has threads or may need one. It makes threads, takes packets out
+ * of the ports and puts them into the queues, sees threads end that somebody else has ended, and
+ * whether those in calls are blocked. It sleeps in one wait for all of that, without a time-out
+ * unless something is under way that nobody will tell it of. Who has something for it counts asked
+ * up first, and wakes it then; it looks at everything after it has read asked.
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "factory_host.h"
+#include "host/ke_win32.h"
+#include "api/thread.h"
+#include "workerfactory.h"
+
+#define THREAD_BASE_PRIORITY 3                  /* THREADINFOCLASS ThreadBasePriority [doc] */
+#define ABROAD_LOOK  10000000                   /* 100 ns: are handles of other processes closed? */
+#define MAX_PORTS    24                         /* of 63 things that can be waited for; the rest are
+                                                   threads */
+
+NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
+NTSTATUS NTAPI NtSetInformationThread( HANDLE, ULONG, void *, ULONG );
+NTSTATUS NTAPI NtSetIoCompletion( HANDLE, ULONG_PTR, ULONG_PTR, NTSTATUS, SIZE_T );
+NTSTATUS NTAPI NtRemoveIoCompletionEx( HANDLE, FILE_IO_COMPLETION_INFORMATION *, ULONG, ULONG *,
+                                       LARGE_INTEGER *, BOOLEAN );
+NTSTATUS NTAPI NtWaitForMultipleObjects( ULONG, const HANDLE *, int, BOOLEAN, LARGE_INTEGER * );
+
+static void *event;                             /* wakes the manager; constant after start */
+static _Atomic uint32_t asked;                  /* counts */
+static _Atomic uint32_t alive;                  /* there is a manager, or it is being made */
+static _Atomic uint32_t asleep;                 /* or about to be: it has to be woken */
+static _Atomic uint32_t rounds;                 /* counts; who waits for one sleeps on it */
+
+int ums_manager_init( void )
+{
+    DWORD slot = TlsAlloc();
+
+    if (slot >= TLS_MINIMUM_AVAILABLE) return 0;
+    ums_hand_offset = 0x1480 + slot * 8;        /* TEB.TlsSlots */
+    if (ke_event_create( &event )) return 0;
+    ums_handle_own( event );
+    return 1;
+}
+
+void ums_set_hand( struct ums_hand *h )
+{
+    __writegsqword( ums_hand_offset, (uint64_t)h );
+}
+
+struct ums_hand *ums_hand_of_thread( uint32_t tid )
+{
+    uint32_t i, made = ums_pool_made( &ums_hand_pool );
+
+    for (i = 0; i < made; i++)
+    {
+        struct ums_hand *h = ums_pool_any( &ums_hand_pool, i );
+        enum hand_state state = hand_state( atomic_load( &h->word ) );
+
+        if (state != HAND_FREE && state != HAND_ENDED && atomic_load( &h->tid ) == tid) return h;
+    }
+    return NULL;
+}
+
+/* ---- threads ---- */
+
+/* Entered by the system like any thread; returning ends it. */
+static void hand_thread( void *arg )
+{
+    struct ums_hand *h = arg;
+    struct ums_factory *f = atomic_load( &h->factory );
+
+    atomic_store( &h->tid, GetCurrentThreadId() );
+    ums_set_hand( h );
+    ums_thread_release_stack();
+    ((PWORKER_FACTORY_START_ROUTINE)f->start)( f->param );
+}
+
+static void make_hands( struct ums_factory *f )
+{
+    struct ums_hand *h;
+    NTSTATUS status;
+    HANDLE thread;
+    LONG priority;
+
+    while ((h = ums_factory_make( f )))
+    {
+        status = ums_thread_create( THREAD_HAND, hand_thread, h, f->stack_reserve, f->stack_commit,
+                                    &thread );
+        if (!status)
+        {
+            ums_handle_own( thread );
+            h->thread = thread;
+            if ((priority = atomic_load( &f->priority )))
+                NtSetInformationThread( thread, THREAD_BASE_PRIORITY, &priority, sizeof(priority) );
+        }
+        ums_factory_made( f, h, status );
+        if (status) break;
+    }
+}
+
+/* Those whose thread has ended: nobody looks at them any more but who has them on a stack. */
+static void bury( struct ums_hand *h )
+{
+    struct ums_factory *f = atomic_load( &h->factory );
+
+    if (atomic_load( &h->word ) & HAND_LINKED) ums_queue_purge( atomic_load( &h->queue ) );
+    if (h->thread)
+    {
+        ums_handle_close_own( h->thread );
+        ums_thread_ends( THREAD_HAND );
+        h->thread = NULL;
+    }
+    if (ums_hand_free( h )) ums_factory_unref( f );
+}
+
+/* ---- ports ---- */
+
+static ULONG fetch( struct ums_queue *q, FILE_IO_COMPLETION_INFORMATION *packets )
+{
+    LARGE_INTEGER zero = { .QuadPart = 0 };
+    ULONG n = 0;
+
+    return NtRemoveIoCompletionEx( q->port, packets, RING_FULL, &n, &zero, FALSE ) ? 0 : n;
+}
+
+/* full is set before the last look: who makes room after that sees it. */
+static int has_room( struct ums_queue *q )
+{
+    if (ums_queue_room( q )) return 1;
+    atomic_store( &q->full, 1 );
+    if (!ums_queue_room( q )) return 0;
+    atomic_store( &q->full, 0 );
+    return 1;
+}
+
+/* Fewer than RING_FULL are there, and as many come at most: so there is room for all. If fewer come
+   there are no more; what is posted then wakes the manager. */
+static void drain( struct ums_queue *q )
+{
+    FILE_IO_COMPLETION_INFORMATION packets[RING_FULL];
+    ULONG i, n = RING_FULL;
+
+    atomic_store( &q->full, 0 );
+    while (n == RING_FULL && has_room( q ) && (n = fetch( q, packets )))
+    {
+        for (i = 0; i < n; i++)
+        {
+            struct ums_packet packet =
+            {
+                (uint64_t)packets[i].KeyContext, (uint64_t)packets[i].ApcContext,
+                packets[i].IoStatusBlock.Pointer ? (uint64_t)packets[i].IoStatusBlock.Pointer : 0,
+                packets[i].IoStatusBlock.Information
+            };
+            ums_queue_put( q, &packet );
+        }
+        ums_queue_give( q, n, 0 );
+        ums_queue_check( q );
+    }
+}
+
+/* What was fetched and not taken goes back. */
+void ke_factory_closed( struct ums_factory *f, int last )
+{
+    struct ums_queue *q = f->queue;
+    struct ums_packet packet;
+
+    if (f->object) ums_handle_close_own( f->object );
+    if (!last || !q->port) return;
+    while (ums_queue_drain( q, &packet ))
+        NtSetIoCompletion( q->port, packet.key, packet.apc, (NTSTATUS)packet.status,
+                           packet.information );
+    ums_handle_close_own( q->port );
+}
+
+/* ---- the manager ---- */
+
+#define POLL 20000                              /* 100 ns: ports that it cannot wait for */
+
+struct round                                    /* what it will wait for */
+{
+    HANDLE   objects[MAXIMUM_WAIT_OBJECTS];
+    struct ums_hand *hands[MAXIMUM_WAIT_OBJECTS];       /* whose thread that is */
+    DWORD    count;
+    int64_t  timeout;                           /* 100 ns; 0: none */
+    int      active;                            /* there is something to wait for */
+};
+
+static void not_later( struct round *round, int64_t timeout )
+{
+    if (timeout <= 0) timeout = 1;
+    if (!round->timeout || timeout < round->timeout) round->timeout = timeout;
+}
+
+static void add_port( struct round *round, struct ums_queue *q )
+{
+    DWORD i;
+
+    if (!has_room( q )) return;
+    for (i = 1; i < round->count; i++) if (round->objects[i] == q->port) return;
+    if (round->count == MAX_PORTS)              /* it was drained in this round, and is in the next */
+    {
+        not_later( round, POLL );
+        return;
+    }
+    round->hands[round->count] = NULL;
+    round->objects[round->count++] = q->port;
+}
+
+static void look_at_factory( struct round *round, struct ums_factory *f )
+{
+    int64_t retry;
+
+    make_hands( f );
+    if (ums_factory_is_active( f ))
+    {
+        round->active = 1;
+        drain( f->queue );
+        make_hands( f );
+        add_port( round, f->queue );
+    }
+    if (ums_queue_watch( f->queue )) not_later( round, ums_grace );
+    if ((retry = atomic_load( &f->retry_at )) && ums_factory_wants( f ))
+        not_later( round, retry - ke_clock() );
+    if (atomic_load( &f->abroad ) && !atomic_load( &f->handles ))
+    {
+        ums_factory_look_abroad( f );
+        if (!atomic_load( &f->open )) return;
+        not_later( round, ABROAD_LOOK );
+        round->active = 1;
+    }
+}
+
+static void look_at_hands( struct round *round )
+{
+    uint32_t i, made = ums_pool_made( &ums_hand_pool );
+
+    for (i = 0; i < made; i++)
+    {
+        struct ums_hand *h = ums_pool_any( &ums_hand_pool, i );
+        enum hand_state state = hand_state( atomic_load( &h->word ) );
+
+        if (state == HAND_ENDED) bury( h );
+        else if (state != HAND_FREE && h->thread)
+        {
+            round->active = 1;
+            if (round->count == MAXIMUM_WAIT_OBJECTS) continue;
+            round->hands[round->count] = h;
+            round->objects[round->count++] = h->thread;
+        }
+    }
+}
+
+static void look( struct round *round )
+{
+    uint32_t i, made = ums_pool_made( &ums_factory_pool );
+
+    round->objects[0] = event;
+    round->count      = 1;
+    round->timeout    = 0;
+    round->active     = 0;
+    for (i = 0; i < made; i++)
+    {
+        struct ums_factory *f = ums_pool_any( &ums_factory_pool, i );
+
+        if (!ums_factory_hold( f )) continue;
+        look_at_factory( round, f );
+        ums_factory_unref( f );
+    }
+    look_at_hands( round );
+    atomic_fetch_add( &rounds, 1 );
+    ke_wake( &rounds, 1 );
+}
+
+static void sleep_on( struct round *round, uint32_t seen )
+{
+    LARGE_INTEGER timeout = { .QuadPart = -round->timeout };
+    NTSTATUS status;
+
+    atomic_store( &asleep, 1 );
+    if (atomic_load( &asked ) == seen)
+    {
+        status = NtWaitForMultipleObjects( round->count, round->objects, 1 /* any */, FALSE,
+                                           round->timeout ? &timeout : NULL );
+        if (status > 0 && status < (NTSTATUS)round->count && round->hands[status])
+            ums_hand_exits( round->hands[status] );
+    }
+    atomic_store( &asleep, 0 );
+}
+
+static void manager( void *arg )
+{
+    struct round round;
+    uint32_t seen;
+
+    (void)arg;
+    do
+    {
+        for (;;)
+        {
+            seen = atomic_load( &asked );
+            look( &round );
+            if (!round.active) break;
+            sleep_on( &round, seen );
+        }
+        atomic_store( &alive, 0 );
+    }
+    while (atomic_load( &asked ) != seen && !atomic_exchange( &alive, 1 ));
+    ums_thread_ends( THREAD_SERVICE );
+}
+
+void ke_manager_wake( void )
+{
+    HANDLE thread;
+
+    atomic_fetch_add( &asked, 1 );
+    if (!atomic_exchange( &alive, 1 ))
+    {
+        if (ums_thread_create( THREAD_SERVICE, manager, NULL, 0, 0, &thread ))
+            atomic_store( &alive, 0 );
+        else NtClose( thread );
+    }
+    else if (atomic_exchange( &asleep, 0 )) NtSetEvent( event, NULL );
+}
+
+/* Two rounds: one may have been under way. Not for ever: nothing says that it can be made. */
+void ums_manager_wait( void )
+{
+    static const int64_t patience = 10000000;
+    uint32_t begin = atomic_load( &rounds ), now;
+    int64_t until = ke_clock() + patience;
+
+    while ((now = atomic_load( &rounds )) - begin < 2 && atomic_load( &alive ) &&
+           ke_clock() < until)
+    {
+        ke_manager_wake();
+        ke_wait( &rounds, now, &patience );
+    }
+}

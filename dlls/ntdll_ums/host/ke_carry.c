@@ -1,0 +1,243 @@
+/*
+ * ke.h's user parts of workers: the parking places, preemption, what is known of a stack.
+ * The switch itself is in switch_x86_64.S, the decision whether the host can carry in probe.c.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include <string.h>
+#include "core/ums_core.h"
+#include "asm_offsets.h"
+#include "entry/hook.h"
+#include "ke_win32.h"
+
+#define TEB_FIBER_DATA  0x20
+#define PAGE_SIZE       0x1000
+#define HOMES_PER_SLAB  64
+#define MAX_SLABS       1024                    /* 65536 contexts, context.c */
+
+/* ---- parking places ---- */
+
+/* Slabs of parking places, by the index of the context's slot; never given back. One allocation
+   for many, because each mapping of a process counts where there are ten thousand threads. No
+   guard pages for the same reason: what runs there is ours and shallow, and the lower end of a
+   place is the room for a preempted worker's registers, not a neighbour. */
+static char *_Atomic slabs[MAX_SLABS];
+
+int ke_home_prepare( struct ums_context *w )
+{
+    uint32_t index = ums_context_index( w ), slab = index / HOMES_PER_SLAB;
+    char *mem, *expected = NULL;
+    SIZE_T size = HOMES_PER_SLAB * HOME_SIZE;
+
+    if (!ums_carry || w->home) return 1;
+    if (!(mem = atomic_load( &slabs[slab] )))
+    {
+        if (!(mem = ke_reserve( size )) || !ke_commit( mem, size )) return 0;
+        if (!atomic_compare_exchange_strong( &slabs[slab], &expected, mem ))
+        {
+            VirtualFree( mem, 0, MEM_RELEASE );
+            mem = expected;
+        }
+    }
+    w->home = mem + (index % HOMES_PER_SLAB + 1) * HOME_SIZE;
+    return 1;
+}
+
+/* ---- at home ---- */
+
+/* What the worker's TEB says of its stack goes with the worker when it is carried. A thread that
+   uses fibers changes it without a system call: it is not carried any more. At home, or on a
+   carrier for a TEB that is up to date. */
+void ke_look_at_stack( struct ums_context *w )
+{
+    char *teb = (char *)NtCurrentTeb();
+    void *base = *(void **)(teb + TEB_STACK_BASE), **limit = (void **)(teb + TEB_STACK_LIMIT);
+
+    /* back on its own stack, whose limit was put away before it was known to have grown */
+    if (w->grown.base && base == w->grown.base && *limit > w->grown.limit) *limit = w->grown.limit;
+    w->stack.base   = base;
+    w->stack.limit  = *limit;
+    w->stack.bottom = *(void *const *)(teb + TEB_STACK_BOTTOM);
+    w->guaranteed   = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
+    w->stay_home    = *(void *const *)(teb + TEB_FIBER_DATA) || atomic_load( &w->breakpoints );
+}
+
+/* Where the host does not carry: the thread sleeps where it is, below its user part. */
+struct parking
+{
+    void (*parked)( struct ums_context *w, void *arg );
+    void *arg;
+};
+
+/* What the thread does meanwhile is no call of the worker's, who may be RUNNING before the thread
+   has gone to sleep. The mark also says that w->sp is good (ke_context.c). */
+static void park_in_place( struct ums_context *w, void *arg )
+{
+    struct parking *parking = arg;
+    uintptr_t inside = w->inside;
+
+    w->inside = UINTPTR_MAX;
+    parking->parked( w, parking->arg );
+    w->inside = inside;
+}
+
+int32_t ke_leave_home( struct ums_context *w,
+                        void (*parked)( struct ums_context *w, void *arg ), void *arg )
+{
+    struct parking parking = { parked, arg };
+
+    if (!ums_carry) return ke_switch_in_place( w, park_in_place, &parking );
+    ke_look_at_stack( w );
+    return ke_switch_home( w, parked, arg );
+}
+
+/* A worker that has become a fiber without a call is still carried, and Wine, which looks at the
+   carrier's TEB, takes the growth of the fiber's stack for somebody's touch of a guard page: that
+   page is no guard any more then, and the next one has to be. */
+static int fiber_grows( const EXCEPTION_RECORD *record )
+{
+    char *teb = (char *)NtCurrentTeb(), *bottom = *(char **)(teb + TEB_STACK_BOTTOM), *page;
+
+    if (record->ExceptionCode != STATUS_GUARD_PAGE_VIOLATION || record->NumberParameters < 2 ||
+        !*(void **)(teb + TEB_FIBER_DATA)) return 0;
+    page = (char *)(record->ExceptionInformation[1] & ~(ULONG_PTR)(PAGE_SIZE - 1));
+    if (page < bottom + 2 * PAGE_SIZE || page >= *(char **)(teb + TEB_STACK_LIMIT)) return 0;
+    if (!VirtualAlloc( page - PAGE_SIZE, PAGE_SIZE, MEM_COMMIT, PAGE_READWRITE | PAGE_GUARD ))
+        return 0;
+    *(char **)(teb + TEB_STACK_LIMIT) = page;
+    return 1;
+}
+
+/* An exception of a carried worker: home with it. A stack that grows on a carrier is noted in the
+   carrier's TEB; who handles an exception compares frames with the limit in the worker's, and the
+   handling itself may let the stack grow further. Vectored handlers come before all that, and this
+   one first. It costs nothing: the way on from an exception is a call, which would go home too. */
+static LONG CALLBACK exception_goes_home( EXCEPTION_POINTERS *pointers )
+{
+    struct ums_context *w = ke_current();
+
+    if (!w || w->kind != CONTEXT_WORKER || atomic_load_explicit( &w->local, memory_order_relaxed ))
+        return EXCEPTION_CONTINUE_SEARCH;
+    if (!ums_worker_is_carried( w )) return EXCEPTION_CONTINUE_SEARCH;
+    ums_worker_go_home( w );
+    return fiber_grows( pointers->ExceptionRecord ) ? EXCEPTION_CONTINUE_EXECUTION
+                                                    : EXCEPTION_CONTINUE_SEARCH;
+}
+
+void ke_carry_start( void )
+{
+    AddVectoredExceptionHandler( 1, exception_goes_home );
+}
+
+/* ---- the scheduler thread ---- */
+
+void ke_scheduler_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param )
+{
+    const char *teb = s->teb;
+
+    s->stack.base   = *(void *const *)(teb + TEB_STACK_BASE);
+    s->stack.limit  = *(void *const *)(teb + TEB_STACK_LIMIT);
+    s->stack.bottom = *(void *const *)(teb + TEB_STACK_BOTTOM);
+    s->guaranteed   = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
+    ke_switch_run( s, reason, payload, param );
+}
+
+/* ---- preemption ---- */
+
+uint32_t ke_scheduler_tid( struct ums_scheduler *s )
+{
+    return s && s->context ? atomic_load( &s->context->tid ) : 0;
+}
+
+int ke_is_our_code( ULONG_PTR rip )
+{
+    extern IMAGE_DOS_HEADER __ImageBase;
+    const IMAGE_NT_HEADERS *nt = (void *)((char *)&__ImageBase + __ImageBase.e_lfanew);
+
+    return rip - (ULONG_PTR)&__ImageBase < nt->OptionalHeader.SizeOfImage ||
+           ums_hook_owns( (const void *)rip );
+}
+
+/* Is this Windows memory? Code on Wine's Unix side is not: it belongs to the carrier and must be
+   left by the same thread. Some of it runs on the user stack (win32u of Wine 8.0). */
+static int is_windows_code( ULONG_PTR rip )
+{
+    MEMORY_BASIC_INFORMATION info;
+
+    return VirtualQuery( (const void *)rip, &info, sizeof(info) ) && info.State == MEM_COMMIT;
+}
+
+int ke_is_user_code( uint64_t rip )
+{
+    return !ke_is_our_code( rip ) && is_windows_code( rip );
+}
+
+/* The thread of s stands still: is it in the middle of user code of w? Our own code must not be
+   interrupted: it may have half of the worker's state in place, or the TEB of the scheduler. The
+   worker may be on a stack of its own making, but not on the scheduler's. */
+static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, const CONTEXT *context )
+{
+    if (!ums_worker_is_carried( w ) || w->owner != s || s->current != w) return 0;
+    if (atomic_load( &w->local ) || !ke_is_user_code( context->Rip )) return 0;
+    return context->Rsp - (ULONG_PTR)s->stack.bottom >=
+           (ULONG_PTR)s->stack.base - (ULONG_PTR)s->stack.bottom;
+}
+
+static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )
+{
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+    if (ums_get_context_native( thread, &context )) return 0;
+    /* put there before, and not run since */
+    if (context.Rip == (ULONG_PTR)ke_preempted && context.Rcx == (ULONG_PTR)w) return 1;
+    if (!is_in_user_code( s, w, &context )) return 0;
+    memcpy( w->context, &context, sizeof(context) );
+    w->preempted   = 1;
+    context.Rip    = (ULONG_PTR)ke_preempted;
+    context.Rsp    = (ULONG_PTR)s->base;
+    context.Rcx    = (ULONG_PTR)w;
+    context.Rdx    = (ULONG_PTR)s;
+    context.EFlags = 0x202;
+    if (!ums_set_context_native( thread, &context )) return 1;
+    w->preempted   = 0;
+    return 0;
+}
+
+/* s may have carried another worker since, or be another thread's by now. So only a carrier of this
+   worker counts that has ended: it can never again give the worker away. */
+static int carrier_is_gone( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )
+{
+    if (thread ? WaitForSingleObject( thread, 0 ) != WAIT_OBJECT_0
+               : GetLastError() != ERROR_INVALID_PARAMETER) return 0;
+    return ums_worker_is_carried( w ) && w->owner == s && s->current == w;
+}
+
+enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
+{
+    enum ke_preempted done = KE_TRY_AGAIN;
+    uint32_t tid = ke_scheduler_tid( s );       /* 0: it has just been executed */
+    HANDLE thread = tid ? OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT |
+                                      THREAD_SET_CONTEXT | SYNCHRONIZE, FALSE, tid ) : NULL;
+    uint32_t others = s ? atomic_fetch_add( &s->preempters, 1 ) : 0, more;
+    ULONG count;
+
+    if (thread && !ums_suspend_native( thread, &count ))
+    {
+        /* those of us who were there before, or came since, have suspended it too */
+        if ((more = atomic_load( &s->preempters ) - 1) > others) others = more;
+        if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
+        else if (count > others && ums_worker_is_carried( w ) && w->owner == s && s->current == w)
+            done = KE_CARRIER_STOPPED;
+        ums_resume_native( thread, NULL );
+    }
+    else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;
+    if (s) atomic_fetch_sub( &s->preempters, 1 );
+    if (thread) CloseHandle( thread );
+    if (done == KE_TRY_AGAIN) SwitchToThread();
+    return done;
+}

@@ -1,0 +1,269 @@
+/*
+ * Workers that sleep in a page fault at home. docs/page_faults.md
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A scheduler that waits for its worker looks at times whether the worker's thread sleeps in a
+ * fault, and reports that here, to a thread that lives while there are such faults: the helper. It
+ * does what somebody does who suspends the worker and resumes it at once. The order is another one,
+ * because a fault may be over long after the suspension:
+ *
+ *  - it suspends the thread, so that Wine's signal is on its way;
+ *  - it looks again. If the thread still sleeps in that fault, the signal is what it will do next,
+ *    before any instruction: the worker stands still as far as anybody can see. (Or the signal has
+ *    cut the fault short, and the thread has really stopped there.) So the worker is taken off its
+ *    scheduler, which gets its upcall;
+ *  - when the thread has left the fault and stopped, the worker is queued. Who executes it resumes
+ *    its thread, as for any worker that was stopped at home; a fault that was cut short begins
+ *    again.
+ *
+ * A new thread waits for the loader lock, which the worker in the fault may hold: so nothing is
+ * done before the helper runs. Until then, the scheduler waits as it would without it.
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "entry/hook.h"
+#include "ke_win32.h"
+#include "api/thread.h"
+#include "private/trace.h"
+
+#define LINUX_READ      0
+#define LINUX_OPEN      2
+#define LINUX_CLOSE     3
+#define LINUX_O_CLOEXEC 02000000
+
+#define MAX_FAULTS  32                          /* more at a time are not reported */
+#define LOOK_AGAIN  10000                       /* 100 ns: is a fault over? */
+#define LOOKS       4
+
+int __cdecl _snprintf( char *, size_t, const char *, ... );
+
+enum
+{
+    FAULT_NONE,
+    FAULT_BEING_ASKED,                          /* by who asks */
+    FAULT_ASKED,
+    FAULT_TAKEN                                 /* by the helper */
+};
+
+/* Who changes the state into BEING_ASKED writes the rest; the helper reads it from ASKED on. */
+static struct fault
+{
+    _Atomic uint32_t state;
+    uint32_t tid, host_thread;
+    struct ums_context *w;
+    uint64_t word;                              /* the worker's, in the fault */
+    struct ke_place place;
+    HANDLE thread;
+} faults[MAX_FAULTS];
+
+static _Atomic uint32_t asked;                  /* counts; the helper sleeps on it */
+static _Atomic uint32_t helpers;                /* 1 while one lives, or is being made */
+
+/* ---- where a thread sleeps ---- */
+
+static int enabled;                             /* UMS_PAGE_FAULTS; written at start */
+
+void ke_fault_start( void )
+{
+    enabled = ke_parks_outside() && ums_setting( SETTING_PAGE_FAULTS );
+}
+
+uint32_t ke_host_thread( void )
+{
+    return enabled ? (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) : 0;
+}
+
+static const char *hex( const char *p, uint64_t *value )
+{
+    for (*value = 0, p += 3; ; p++)             /* " 0x" */
+    {
+        if (*p >= '0' && *p <= '9') *value = *value * 16 + (*p - '0');
+        else if (*p >= 'a' && *p <= 'f') *value = *value * 16 + (*p - 'a' + 10);
+        else return p;
+    }
+}
+
+/* Linux tells where a thread sleeps: "running", "number arguments.. sp pc" in a system call, and
+   "-1 sp pc" where it sleeps without one. */
+int ke_in_fault( uint32_t host_thread, struct ke_place *place )
+{
+    char path[64], text[128];
+    int64_t fd, got;
+
+    if (!host_thread) return 0;
+    _snprintf( path, sizeof(path), "/proc/self/task/%u/syscall", host_thread );
+    fd = (int64_t)ums_linux_syscall( LINUX_OPEN, (uint64_t)path, LINUX_O_CLOEXEC, 0, 0 );
+    if (fd < 0) return 0;
+    got = (int64_t)ums_linux_syscall( LINUX_READ, fd, (uint64_t)text, sizeof(text) - 1, 0 );
+    ums_linux_syscall( LINUX_CLOSE, fd, 0, 0, 0 );
+    if (got < 8 || text[0] != '-') return 0;
+    text[got] = 0;
+    hex( hex( text + 2, &place->sp ), &place->pc );
+    return 1;
+}
+
+static int still_there( const struct fault *fault )
+{
+    struct ke_place now;
+
+    return ke_in_fault( fault->host_thread, &now ) && now.pc == fault->place.pc &&
+           now.sp == fault->place.sp;
+}
+
+/* ---- the helper ---- */
+
+/* A signal wakes some for a moment, who then sleep on in the same fault. */
+static int sleeps_on( const struct fault *fault )
+{
+    static const int64_t moment = LOOK_AGAIN;
+    _Atomic uint32_t word = 0;
+    int i;
+
+    for (i = 0; i < LOOKS; i++)
+    {
+        if (still_there( fault )) return 1;
+        ke_wait( &word, 0, &moment );
+    }
+    return 0;
+}
+
+/* Its thread is suspended: does it stand still in the fault, or will it, before its next
+   instruction? */
+static int is_caught( const struct fault *fault )
+{
+    CONTEXT context;
+
+    if (!sleeps_on( fault ))
+    {
+        context.ContextFlags = CONTEXT_CONTROL;
+        if (ums_get_context_native( fault->thread, &context ) ||
+            context.Rip != fault->place.pc || context.Rsp != fault->place.sp) return 0;
+    }
+    return !atomic_load( &fault->w->busy ) && ke_is_user_code( fault->place.pc );
+}
+
+static void fault_done( struct fault *fault )
+{
+    if (fault->thread) CloseHandle( fault->thread );
+    ums_context_unref( fault->w );
+    atomic_store( &fault->state, FAULT_NONE );
+}
+
+static void fault_begin( struct fault *fault )
+{
+    if (!ums_context_hold( fault->w, fault->tid ))
+    {
+        atomic_store( &fault->state, FAULT_NONE );
+        return;
+    }
+    atomic_store( &fault->state, FAULT_TAKEN );
+    fault->thread = OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT, FALSE, fault->tid );
+    if (fault->thread && atomic_load( &fault->w->word ) == fault->word &&
+        !ums_suspend_native( fault->thread, NULL ))
+    {
+        if (is_caught( fault ) && ums_worker_faulted( fault->w, fault->word )) return;
+        ums_resume_native( fault->thread, NULL );
+    }
+    fault_done( fault );
+}
+
+/* It may have been suspended and resumed meanwhile, and so executed before the fault was over: its
+   number is another one then. */
+static void fault_look( struct fault *fault )
+{
+    CONTEXT context;
+    uint64_t word;
+
+    if (still_there( fault )) return;
+    context.ContextFlags = CONTEXT_CONTROL;
+    if (!ums_get_context_native( fault->thread, &context ))
+    {
+        word = atomic_load( &fault->w->word );
+        if (!((word ^ fault->word) & WORD_SEQ_MASK)) ums_worker_queue_stopped( fault->w, word );
+    }
+    fault_done( fault );
+}
+
+/* How many are under way. */
+static int look_at_all( void )
+{
+    int i, count = 0;
+
+    for (i = 0; i < MAX_FAULTS; i++)
+    {
+        struct fault *fault = &faults[i];
+
+        if (atomic_load( &fault->state ) == FAULT_ASKED) fault_begin( fault );
+        else if (atomic_load( &fault->state ) == FAULT_TAKEN) fault_look( fault );
+        if (atomic_load( &fault->state ) == FAULT_TAKEN) count++;
+    }
+    return count;
+}
+
+/* Whoever asks counts first and then sees to it that there is a helper; here it is the other way
+   round. */
+static void helper( void *arg )
+{
+    static const int64_t again = LOOK_AGAIN;
+    uint32_t seen;
+
+    (void)arg;
+    do
+    {
+        for (;;)
+        {
+            seen = atomic_load( &asked );
+            if (!look_at_all()) break;
+            ke_wait( &asked, seen, &again );
+        }
+        atomic_store( &helpers, 0 );
+    }
+    while (atomic_load( &asked ) != seen && !atomic_exchange( &helpers, 1 ));
+    ums_thread_ends( THREAD_SERVICE );
+}
+
+static int make_helper( void )
+{
+    HANDLE thread;
+
+    if (ums_thread_create( THREAD_SERVICE, helper, NULL, 0, 0, &thread )) return 0;
+    CloseHandle( thread );
+    return 1;
+}
+
+/* ---- the scheduler ---- */
+
+static int is_reported( const struct ums_context *w, uint64_t word )
+{
+    int i;
+
+    for (i = 0; i < MAX_FAULTS; i++)
+        if (atomic_load( &faults[i].state ) != FAULT_NONE && faults[i].w == w &&
+            faults[i].word == word) return 1;
+    return 0;
+}
+
+void ke_report_fault( struct ums_context *w, uint64_t word, const struct ke_place *place )
+{
+    uint32_t none;
+    int i;
+
+    if (is_reported( w, word )) return;
+    for (i = 0; i < MAX_FAULTS; i++)
+        if (none = FAULT_NONE, atomic_compare_exchange_strong( &faults[i].state, &none,
+                                                               FAULT_BEING_ASKED )) break;
+    if (i == MAX_FAULTS) return;
+    faults[i].w           = w;
+    faults[i].word        = word;
+    faults[i].tid         = atomic_load( &w->tid );
+    faults[i].host_thread = atomic_load( &w->host_thread );
+    faults[i].place       = *place;
+    atomic_store( &faults[i].state, FAULT_ASKED );
+    atomic_fetch_add( &asked, 1 );
+    ke_wake( &asked, 0 );
+    if (!atomic_exchange( &helpers, 1 ) && !make_helper()) atomic_store( &helpers, 0 );
+}

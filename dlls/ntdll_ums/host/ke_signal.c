@@ -1,0 +1,546 @@
+/*
+ * What other processes do to a worker's thread. Under Wine that comes by a signal, whose handler is
+ * Wine's; ours stand in front. docs/foreign.md
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * SIGUSR1 asks a thread to stop, or to tell its registers, or to do something for the wineserver.
+ * Its handler waits until the thread may go on. So before it is called, the worker of a thread that
+ * somebody has suspended is taken off its scheduler; and the handler is shown the worker's
+ * registers in place of those of a home thread that sleeps. SIGQUIT ends a thread.
+ *
+ * A handler makes no NT call: the signal may have come in the middle of one. What needs calls is
+ * done by the warden, a thread of ours (ke_warden.c).
+ */
+
+#include <windows.h>
+#include <string.h>
+#include "core/ums_core.h"
+#include "asm_offsets.h"
+#include "entry/hook.h"
+#include "ke_win32.h"
+#include "private/trace.h"
+
+#define LINUX_RT_SIGACTION   13
+#define LINUX_RT_SIGPROCMASK 14
+#define LINUX_TIMER_CREATE   222
+#define LINUX_TIMER_SETTIME  223
+#define LINUX_TIMER_DELETE   226
+#define LINUX_SIG_SETMASK    2
+#define LINUX_SIGEV_THREAD_ID 4
+#define CLOCK_MONOTONIC      1
+#define LINUX_FUTEX_WAIT_PRIVATE 128
+#define SIGNAL_SET_SIZE      8
+
+#define SA_SIGINFO  0x00000004
+#define SA_RESTORER 0x04000000
+#define SA_ONSTACK  0x08000000
+#define SA_EXPECTED (SA_SIGINFO | SA_RESTORER | SA_ONSTACK)
+
+#define FP_SIZE     0x1a0                       /* of an FXSAVE image: what is registers */
+#define XSTATE_HEADER 512                       /* behind it, where there is more */
+#define XSTATE_MAGIC  0x46505853
+#define MOMENT      200000                      /* ns, before a signal comes again */
+#define MOST_TRIES  500
+
+/* As Linux lays them out. */
+struct linux_action
+{
+    void    *handler;
+    uint64_t flags;
+    void    *restorer;
+    uint64_t mask;
+};
+
+struct linux_sigevent
+{
+    uint64_t value;
+    int      sig, notify;
+    uint32_t thread, pad[11];
+};
+
+struct linux_context
+{
+    uint64_t flags;
+    void    *link;
+    uint64_t stack[3];
+    uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
+    uint64_t eflags;
+    uint16_t cs, gs, fs, ss;
+    uint64_t err, trapno, oldmask, cr2;
+    XSAVE_FORMAT *fp;
+    uint64_t reserved[8];
+    uint64_t mask;                              /* the signals that were blocked */
+};
+
+typedef void (__attribute__((sysv_abi)) *linux_handler)( int, void *, struct linux_context * );
+
+static struct linux_action wine_usr1, wine_quit;  /* written before ours are in place */
+
+static void call_wine( const struct linux_action *action, int sig, void *info,
+                       struct linux_context *frame )
+{
+    ((linux_handler)action->handler)( sig, info, frame );
+}
+
+/* ---- registers ---- */
+
+static void load_frame( const struct linux_context *frame, CONTEXT *context )
+{
+    memset( context, 0, sizeof(*context) );
+    context->ContextFlags = CONTEXT_FULL | CONTEXT_SEGMENTS;
+    context->Rax = frame->rax;
+    context->Rcx = frame->rcx;
+    context->Rdx = frame->rdx;
+    context->Rbx = frame->rbx;
+    context->Rsp = frame->rsp;
+    context->Rbp = frame->rbp;
+    context->Rsi = frame->rsi;
+    context->Rdi = frame->rdi;
+    context->R8  = frame->r8;
+    context->R9  = frame->r9;
+    context->R10 = frame->r10;
+    context->R11 = frame->r11;
+    context->R12 = frame->r12;
+    context->R13 = frame->r13;
+    context->R14 = frame->r14;
+    context->R15 = frame->r15;
+    context->Rip = frame->rip;
+    context->EFlags = (DWORD)frame->eflags;
+    context->SegCs = frame->cs;
+    context->SegSs = frame->ss;
+    memcpy( &context->FltSave, frame->fp, FP_SIZE );
+    context->MxCsr = context->FltSave.MxCsr;
+}
+
+/* The kernel loads x87 and SSE from here only if they are marked as in use. */
+static void mark_fp_in_use( XSAVE_FORMAT *fp )
+{
+    const uint32_t *magic = (const uint32_t *)((const char *)fp + XSTATE_HEADER - 48);
+    uint64_t *header = (uint64_t *)((char *)fp + XSTATE_HEADER);
+
+    if (*magic == XSTATE_MAGIC) *header |= 3;
+}
+
+static void store_frame( struct linux_context *frame, const CONTEXT *context )
+{
+    frame->rax = context->Rax;
+    frame->rcx = context->Rcx;
+    frame->rdx = context->Rdx;
+    frame->rbx = context->Rbx;
+    frame->rsp = context->Rsp;
+    frame->rbp = context->Rbp;
+    frame->rsi = context->Rsi;
+    frame->rdi = context->Rdi;
+    frame->r8  = context->R8;
+    frame->r9  = context->R9;
+    frame->r10 = context->R10;
+    frame->r11 = context->R11;
+    frame->r12 = context->R12;
+    frame->r13 = context->R13;
+    frame->r14 = context->R14;
+    frame->r15 = context->R15;
+    frame->rip = context->Rip;
+    frame->eflags = context->EFlags;
+    memcpy( frame->fp, &context->FltSave, FP_SIZE );
+    mark_fp_in_use( frame->fp );
+}
+
+static int same_registers( const CONTEXT *a, const CONTEXT *b )
+{
+    return !memcmp( &a->Rax, &b->Rax, 17 * sizeof(a->Rax) ) && a->EFlags == b->EFlags &&
+           !memcmp( &a->FltSave, &b->FltSave, FP_SIZE );
+}
+
+/* ---- where the thread is ---- */
+
+enum role { ROLE_OTHER, ROLE_HOME, ROLE_SCHEDULER, ROLE_CARRIER };
+
+/* GS tells who runs here: on a carrier that is the worker. Only Linux' own id tells the thread. */
+static enum role find_role( struct ums_context **context )
+{
+    struct ums_context *self = ke_current();
+    struct ums_scheduler *owner;
+    struct ums_context *carrier;
+    uint32_t thread;
+
+    *context = self;
+    if (!self) return ROLE_OTHER;
+    thread = (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 );
+    if (atomic_load( &self->life.thread ) == thread)
+        return self->kind == CONTEXT_WORKER ? ROLE_HOME : ROLE_SCHEDULER;
+    if (self->kind != CONTEXT_WORKER || !ums_worker_is_carried( self ) ||
+        !(owner = self->owner) || !(carrier = owner->context) ||
+        atomic_load( &carrier->life.thread ) != thread) return ROLE_OTHER;
+    return ROLE_CARRIER;
+}
+
+enum place
+{
+    PLACE_CALL,                                 /* in a call that its scheduler knows of, or was
+                                                   stopped by this process: nothing to do */
+    PLACE_MIDDLE,                               /* in the middle of something of ours */
+    PLACE_PARKED,
+    PLACE_RUNNING                               /* at home, in the program or in a quick call */
+};
+
+/* In ke_wait, or right before or behind it. */
+static int is_in_wait( const struct linux_context *frame )
+{
+    extern char ums_linux_syscall_end[];
+
+    return frame->rip - (ULONG_PTR)ums_linux_syscall <
+           (ULONG_PTR)ums_linux_syscall_end - (ULONG_PTR)ums_linux_syscall &&
+           frame->rsi == LINUX_FUTEX_WAIT_PRIVATE;
+}
+
+/* Asleep until the worker is executed at home: in its parking place, or in stop_running. */
+static int is_asleep( const struct ums_context *w, const struct linux_context *frame )
+{
+    return is_in_wait( frame ) && frame->rdi == (ULONG_PTR)&w->park.token;
+}
+
+/* Who suspends a worker from inside counts it first: then this is no matter of ours. */
+static enum place find_place( const struct ums_context *w, const struct linux_context *frame )
+{
+    uint64_t word = atomic_load( &w->word );
+    enum worker_state state = word_state( word );
+
+    if (word & WORD_SUSPENDING) return PLACE_CALL;
+    switch (state)
+    {
+    case WORKER_BLOCKED:
+        if (!(word & WORD_PREEMPTED)) return PLACE_CALL;
+        break;
+    case WORKER_QUEUED:
+    case WORKER_READY:
+    case WORKER_CARRIED:
+    case WORKER_RUNNING:
+        break;
+    default:
+        return PLACE_CALL;
+    }
+    if (is_asleep( w, frame )) return PLACE_PARKED;
+    if (state != WORKER_RUNNING || atomic_load( &w->busy ) || ke_is_our_code( frame->rip ))
+        return PLACE_MIDDLE;
+    return atomic_load( &w->host_thread ) ? PLACE_CALL : PLACE_RUNNING;
+}
+
+/* ---- SIGUSR1 ---- */
+
+/* The suspension is over. Whoever leaves the last of them sees to the worker (worker.c). */
+static void released( struct ums_context *w )
+{
+    uint64_t word = atomic_fetch_and( &w->word, ~WORD_FOREIGN ) & ~WORD_FOREIGN;
+
+    if (word_state( word ) == WORKER_BLOCKED && (word & WORD_PREEMPTED) && !(word & WORD_SUSPENDED))
+        ke_warden_ask( w, KE_RESUMED, 0 );
+}
+
+/* Wine's handler sees, and may change, the worker's registers: it cannot be executed, so they are
+   ours until it is released. The thread itself goes on sleeping. */
+static void stop_parked( struct ums_context *w, int sig, void *info, struct linux_context *frame )
+{
+    XSAVE_FORMAT own_fp;
+    CONTEXT own, shown, now;
+    enum worker_state state;
+
+    if (ke_warden_ask( w, KE_PARKED, 0 ) == KE_LEAVE_IT)
+    {
+        call_wine( &wine_usr1, sig, info, frame );
+        return;
+    }
+    state = word_state( atomic_load( &w->word ) );
+    if (state == WORKER_QUEUED || state == WORKER_READY ||
+        (state == WORKER_BLOCKED && (atomic_load( &w->word ) & WORD_PREEMPTED)))
+    {
+        load_frame( frame, &own );
+        own_fp = *frame->fp;
+        shown = own;
+        ke_kept_registers( w, &shown );
+        store_frame( frame, &shown );
+        load_frame( frame, &shown );
+        call_wine( &wine_usr1, sig, info, frame );
+        load_frame( frame, &now );
+        if (!same_registers( &shown, &now )) ke_keep_registers( w, &now );
+        store_frame( frame, &own );
+        *frame->fp = own_fp;
+    }
+    else call_wine( &wine_usr1, sig, info, frame );
+    released( w );
+}
+
+/* Other signals may come meanwhile, as anywhere in the worker's code. */
+static void wait_to_be_executed( struct ums_context *w, const struct linux_context *frame )
+{
+    enum worker_state state;
+    uint64_t mask;
+
+    ums_linux_syscall( LINUX_RT_SIGPROCMASK, LINUX_SIG_SETMASK, (uint64_t)&frame->mask,
+                       (uint64_t)&mask, SIGNAL_SET_SIZE );
+    while ((state = word_state( atomic_load( &w->word ) )) == WORKER_BLOCKED ||
+           state == WORKER_QUEUED || state == WORKER_READY) ums_park( &w->park, NULL );
+    ums_linux_syscall( LINUX_RT_SIGPROCMASK, LINUX_SIG_SETMASK, (uint64_t)&mask, 0,
+                       SIGNAL_SET_SIZE );
+}
+
+/* It has to stay at home, because only this frame has all of its registers: it waits in here until
+   it is executed, and goes on with what others may have made of them. */
+static void stop_running( struct ums_context *w, int sig, void *info, struct linux_context *frame )
+{
+    CONTEXT shown, now;
+    enum ke_answer answer;
+
+    load_frame( frame, &shown );
+    now = shown;
+    ke_keep_registers( w, &now );
+    answer = ke_warden_ask( w, KE_RUNNING, frame->rip );
+    if (answer != KE_HELD) w->preempted = 0;
+    call_wine( &wine_usr1, sig, info, frame );
+    if (answer == KE_LEAVE_IT) return;
+    if (answer == KE_HELD)
+    {
+        load_frame( frame, &now );
+        if (!same_registers( &shown, &now )) ke_keep_registers( w, &now );
+    }
+    released( w );
+    wait_to_be_executed( w, frame );
+    if (!w->preempted) return;
+    load_frame( frame, &now );
+    ke_kept_registers( w, &now );
+    store_frame( frame, &now );
+    w->preempted = 0;
+}
+
+/* ---- later ---- */
+
+/* A timer of Linux, made for the purpose: nobody else is needed for it. */
+static void end_timer( struct ums_context *context )
+{
+    if (context->timer) ums_linux_syscall( LINUX_TIMER_DELETE, context->timer - 1, 0, 0, 0 );
+    context->timer = 0;
+}
+
+/* A thread in the middle of something of ours goes on for a moment, and gets a signal again. That is
+   SIGUSR1 also for who has to end: on its way it may ask the wineserver something, which tells it to
+   end there and then. Wine blocks SIGUSR1 while a thread ends, but not SIGQUIT, which would make it
+   end once more in the middle of that: in the loader of Linux, even. */
+static int comes_later( struct ums_context *context )
+{
+    static const int64_t moment[4] = { 0, 0, 0, MOMENT };
+    struct linux_sigevent event = { .sig = LINUX_SIGUSR1, .notify = LINUX_SIGEV_THREAD_ID };
+    uint32_t timer = 0;
+
+    end_timer( context );
+    if (context->tries++ < MOST_TRIES)
+    {
+        event.thread = atomic_load( &context->life.thread );
+        if (!ums_linux_syscall( LINUX_TIMER_CREATE, CLOCK_MONOTONIC, (uint64_t)&event,
+                                (uint64_t)&timer, 0 ))
+        {
+            context->timer = timer + 1;
+            ums_linux_syscall( LINUX_TIMER_SETTIME, timer, 0, (uint64_t)moment, 0 );
+            return 1;
+        }
+    }
+    context->tries = 0;
+    return 0;
+}
+
+static void came( struct ums_context *context )
+{
+    end_timer( context );
+    context->tries = 0;
+}
+
+/* ---- SIGQUIT ---- */
+
+/* All of the extended state that fits, which is what the switch saves too. */
+static void keep_extended_state( struct ums_context *w, const struct linux_context *frame )
+{
+    const char *fp = (const char *)frame->fp;
+    const uint32_t *software = (const uint32_t *)(fp + XSTATE_HEADER - 48);
+    char *area = (char *)w->home - HOME_SIZE;
+    uint64_t *header = (uint64_t *)(area + XSTATE_HEADER);
+    uint32_t size = XSTATE_HEADER;
+
+    if (*software == XSTATE_MAGIC) size = software[4] < HOME_IRET ? software[4] : HOME_IRET;
+    memcpy( area, fp, size );
+    if (size == XSTATE_HEADER)
+    {
+        memset( header, 0, 64 );
+        *header = 3;
+    }
+    *header &= ums_xsave_mask;
+    header[1] = 0;
+}
+
+/* As the switch does it (STACK_HAS_GROWN): it is the carrier's thread block that knows. */
+static void keep_stack_limit( struct ums_context *w, const struct ums_scheduler *s )
+{
+    void *limit = *(void **)((char *)s->teb + TEB_STACK_LIMIT);
+
+    if (limit == w->stack.limit) return;
+    w->stack.limit = limit;
+    if (*(void **)((char *)w->teb + TEB_STACK_BASE) == w->stack.base)
+        *(void **)((char *)w->teb + TEB_STACK_LIMIT) = limit;
+    else
+    {
+        w->grown.base  = w->stack.base;
+        w->grown.limit = limit;
+    }
+}
+
+/* The carrier ends in the middle of the worker's code, which somebody else will carry on: the
+   warden puts it on its list. */
+static void leave_worker( struct ums_context *w, const struct linux_context *frame )
+{
+    struct ums_scheduler *s = w->owner;
+    CONTEXT context;
+
+    load_frame( frame, &context );
+    ke_keep_registers( w, &context );
+    keep_extended_state( w, frame );
+    keep_stack_limit( w, s );
+    ums_set_teb( s->teb );
+    ums_worker_left_behind( w );
+}
+
+/* On a handler's stack, and so in a fault that is being handled? */
+static int is_on_signal_stack( const struct linux_context *frame )
+{
+    return frame->rsp - frame->stack[0] < frame->stack[2];
+}
+
+/* May the thread end here? If it carries a worker that is saved first. */
+static int may_end( enum role role, struct ums_context *context, const struct linux_context *frame )
+{
+    int ours = ke_is_our_code( frame->rip );
+
+    /* this process has looked for the right moment itself, and the scheduler may be gone */
+    if (role != ROLE_CARRIER && atomic_load( &context->killed_here )) return 1;
+    switch (role)
+    {
+    case ROLE_HOME:
+        return !ours || !atomic_load( &context->busy );
+    case ROLE_SCHEDULER:
+        return !ours || is_in_wait( frame );
+    case ROLE_CARRIER:
+        if (ours || is_on_signal_stack( frame ) || context->owner->current != context) return 0;
+        leave_worker( context, frame );
+        return 1;
+    default:
+        return 1;
+    }
+}
+
+/* Whose thread this is. */
+static struct ums_context *thread_of( enum role role, struct ums_context *context )
+{
+    return role == ROLE_CARRIER ? context->owner->context : context;
+}
+
+/* ending is this thread's own: its handlers set and read it, and the next thread that gets the context
+   clears it before its handlers can find the context. One that makes a call of the wineserver on its
+   way ends there, and no second time: SIGUSR1 is blocked then. */
+static void end_now_or_later( enum role role, struct ums_context *context, void *info,
+                              struct linux_context *frame )
+{
+    struct ums_context *own = thread_of( role, context );
+
+    own->ending = 1;
+    if (!may_end( role, context, frame ) && comes_later( own )) return;
+    came( own );
+    ke_warden_hurry();
+    call_wine( &wine_quit, LINUX_SIGQUIT, info, frame );
+}
+
+/* ---- the handlers ---- */
+
+static void stop_other( int sig, void *info, struct linux_context *frame )
+{
+    uint32_t thread = (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 );
+
+    ke_warden_stops( thread, 1 );
+    call_wine( &wine_usr1, sig, info, frame );
+    ke_warden_stops( thread, 0 );
+}
+
+static void __attribute__((sysv_abi)) on_usr1( int sig, void *info, struct linux_context *frame )
+{
+    struct ums_context *w;
+    enum role role = find_role( &w );
+    enum place place = PLACE_CALL;
+
+    if (role != ROLE_OTHER && thread_of( role, w )->ending)
+    {
+        end_now_or_later( role, w, info, frame );
+        return;
+    }
+    if (role == ROLE_HOME) place = find_place( w, frame );
+    if (place == PLACE_MIDDLE && comes_later( w )) return;
+    if (role == ROLE_HOME) came( w );
+    if (role == ROLE_OTHER) stop_other( sig, info, frame );
+    else if (place == PLACE_PARKED) stop_parked( w, sig, info, frame );
+    else if (place == PLACE_RUNNING) stop_running( w, sig, info, frame );
+    else call_wine( &wine_usr1, sig, info, frame );
+}
+
+static void __attribute__((sysv_abi)) on_quit( int sig, void *info, struct linux_context *frame )
+{
+    struct ums_context *context;
+    enum role role = find_role( &context );
+
+    if (role != ROLE_OTHER)
+    {
+        end_now_or_later( role, context, info, frame );
+        return;
+    }
+    ke_warden_stops( (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ), 1 );
+    call_wine( &wine_quit, sig, info, frame );
+}
+
+/* ---- putting them in place ---- */
+
+static int64_t action( int sig, const struct linux_action *set, struct linux_action *get )
+{
+    return (int64_t)ums_linux_syscall( LINUX_RT_SIGACTION, sig, (uint64_t)set, (uint64_t)get,
+                                       SIGNAL_SET_SIZE );
+}
+
+static int is_as_expected( const struct linux_action *wine )
+{
+    return (ULONG_PTR)wine->handler > 1 && (wine->flags & SA_EXPECTED) == SA_EXPECTED;
+}
+
+static void put_in_front( int sig, linux_handler handler, const struct linux_action *wine )
+{
+    struct linux_action ours = *wine;
+
+    ours.handler = (void *)handler;
+    action( sig, &ours, NULL );
+}
+
+static int enabled;                             /* UMS_FOREIGN; written at start */
+
+int ke_guards_threads( void )
+{
+    return enabled;
+}
+
+void ke_signal_start( void )
+{
+    if (!ke_parks_outside()) return;            /* perhaps not Linux */
+    if (!ums_setting( SETTING_FOREIGN )) return;
+    if (action( LINUX_SIGUSR1, NULL, &wine_usr1 ) ||
+        action( LINUX_SIGQUIT, NULL, &wine_quit ) || !is_as_expected( &wine_usr1 ) ||
+        !is_as_expected( &wine_quit ))
+    {
+        ums_info( "other processes see threads, not workers: the host's signals are not known" );
+        return;
+    }
+    enabled = 1;
+    put_in_front( LINUX_SIGUSR1, on_usr1, &wine_usr1 );
+    put_in_front( LINUX_SIGQUIT, on_quit, &wine_quit );
+}

@@ -1,0 +1,429 @@
+/*
+ * The warden: a thread of ours that does what the threads of workers cannot do when another process
+ * has stopped or ended them. docs/foreign.md
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * It lives as long as there are workers or schedulers. Signal handlers ask it (ke_signal.c), by
+ * slots that they fill; nothing here waits for a handler, and a handler waits for an answer only so
+ * long: the warden itself may have been stopped.
+ *
+ * A thread that waits in the wineserver is ended without any signal. But Linux tells: each thread
+ * has a list of mutexes whose owner it is, and marks them when it ends, in whatever way. In these
+ * lists there is one entry of ours, and the warden looks at them from time to time.
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "entry/hook.h"
+#include "ke_win32.h"
+#include "api/thread.h"
+
+#define LINUX_CLOCK_GETTIME   228
+#define LINUX_GET_ROBUST_LIST 274
+#define CLOCK_MONOTONIC 1
+#define OWNER_DIED      0x40000000u
+#define ROBUST_OFFSET   (-(int64_t)offsetof( struct ke_life, next ))
+#define ROBUST_MOST     64
+
+#define QUESTIONS       64                      /* more at a time are not answered */
+#define LOOK_AGAIN      1000000                 /* 100 ns: who has ended? */
+#define LOOK_SOON       10000                   /* the same, when somebody is about to */
+#define SOON_LOOKS      20
+#define MOMENT          2000                    /* 100 ns */
+#define PATIENCE        100000000               /* so long a handler waits for its answer */
+#define BEGIN_PATIENCE  30000000                /* ... of a warden that has not begun */
+#define CARRIER_LOOKS   500                     /* each a MOMENT: a carrier takes time to leave */
+#define DISMISSAL       500                     /* ms */
+#define LAST_ROUNDS     2                       /* without anybody to look after */
+
+#define THREAD_SUSPEND_COUNT ((THREADINFOCLASS)35)
+
+_Static_assert( offsetof( struct ke_life, next ) == 32 && offsetof( struct ke_life, thread ) == 0,
+                "as in glibc's mutexes" );
+
+enum
+{
+    SLOT_FREE,
+    SLOT_BEING_ASKED,                           /* by who asks */
+    SLOT_ASKED,
+    SLOT_TAKEN,                                 /* by the warden */
+    SLOT_DECIDED,                               /* it will be held */
+    SLOT_ANSWERED,
+    SLOT_ABANDONED                              /* the warden frees it */
+};
+
+/* Who changes the state into BEING_ASKED writes the rest. */
+static struct slot
+{
+    _Atomic uint32_t state;
+    enum ke_question question;
+    enum ke_answer answer;
+    uint32_t tid;
+    struct ums_context *w;
+    uint64_t rip;
+} slots[QUESTIONS];
+
+static _Atomic uint32_t asked;                  /* counts; the warden sleeps on it */
+static _Atomic uint32_t hurry;                  /* looks to be made soon */
+static _Atomic uint32_t wards;                  /* threads with an entry */
+static _Atomic uint32_t stopped;                /* somebody has suspended the warden */
+static _Atomic uint32_t warden_thread;          /* as Linux calls it; 0 before it runs */
+static _Atomic uint32_t warden_tid;             /* as Windows does */
+static _Atomic uint32_t dismissed;              /* it ends where there are fewer wards than that */
+static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
+
+/* ---- in signal handlers ---- */
+
+static void poke( void )
+{
+    atomic_fetch_add( &asked, 1 );
+    ke_wake( &asked, 0 );
+}
+
+static int change_slot( struct slot *slot, uint32_t from, uint32_t to )
+{
+    return atomic_compare_exchange_strong( &slot->state, &from, to );
+}
+
+/* One that is being made answers when it runs: a thread that begins may have to wait for the loader
+   lock, and on a busy machine for its turn. If it cannot be made after all, or was suspended before it
+   ran, which nobody can tell, nobody answers, and the handler gives up (BEGIN_PATIENCE): the next
+   warden finds the slot free, or abandoned. */
+static struct slot *get_slot( void )
+{
+    int i;
+
+    if (!atomic_load( &wardens ) || atomic_load( &stopped )) return NULL;
+    for (i = 0; i < QUESTIONS; i++)
+        if (change_slot( &slots[i], SLOT_FREE, SLOT_BEING_ASKED )) return &slots[i];
+    return NULL;
+}
+
+/* 100 ns; ke_clock is an NT call. */
+static int64_t linux_clock( void )
+{
+    struct { int64_t sec, nsec; } now = { 0, 0 };
+
+    ums_linux_syscall( LINUX_CLOCK_GETTIME, CLOCK_MONOTONIC, (uint64_t)&now, 0, 0 );
+    return now.sec * 10000000 + now.nsec / 100;
+}
+
+/* Somebody may suspend all threads of the process and ask for the registers of each: so a warden
+   that stands still is not waited for. What is decided has to be waited for where the thread runs the
+   worker's code: that takes no call of the warden's. */
+static int give_up( struct slot *slot, uint32_t state, int64_t waited )
+{
+    int64_t patience = atomic_load( &warden_thread ) ? PATIENCE : BEGIN_PATIENCE;
+
+    if (waited < patience && !atomic_load( &stopped )) return 0;
+    if (state == SLOT_ASKED) return change_slot( slot, state, SLOT_FREE );
+    if (state == SLOT_DECIDED && slot->question != KE_PARKED) return 0;
+    return change_slot( slot, state, SLOT_ABANDONED );
+}
+
+static enum ke_answer wait_for_answer( struct slot *slot )
+{
+    static const int64_t look = 100000;
+    int64_t begin = linux_clock();
+    enum ke_answer answer;
+    uint32_t state;
+
+    while ((state = atomic_load( &slot->state )) != SLOT_ANSWERED)
+    {
+        if (give_up( slot, state, linux_clock() - begin ))
+            return state == SLOT_DECIDED ? KE_HELD : KE_LEAVE_IT;
+        ke_wait( &slot->state, state, &look );
+    }
+    answer = slot->answer;
+    atomic_store( &slot->state, SLOT_FREE );
+    return answer;
+}
+
+enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, uint64_t rip )
+{
+    struct slot *slot = get_slot();
+
+    if (!slot) return KE_LEAVE_IT;
+    slot->question = question;
+    slot->w        = w;
+    slot->tid      = atomic_load( &w->tid );
+    slot->rip      = rip;
+    atomic_store( &slot->state, SLOT_ASKED );
+    poke();
+    return wait_for_answer( slot );
+}
+
+void ke_warden_hurry( void )
+{
+    atomic_store( &hurry, SOON_LOOKS );
+    poke();
+}
+
+void ke_warden_stops( uint32_t thread, int stops )
+{
+    if (thread == atomic_load( &warden_thread )) atomic_store( &stopped, stops );
+}
+
+/* ---- suspended and resumed ---- */
+
+static ULONG suspensions( uint32_t tid )
+{
+    HANDLE thread = OpenThread( THREAD_QUERY_INFORMATION, FALSE, tid );
+    ULONG count = 0;
+
+    if (!thread) return 0;
+    if (NtQueryInformationThread( thread, THREAD_SUSPEND_COUNT, &count, sizeof(count), NULL ))
+        count = 0;
+    CloseHandle( thread );
+    return count;
+}
+
+/* It has been set down on its carrier, and gives itself away there. */
+static void wait_for_carrier( struct ums_context *w )
+{
+    static const int64_t moment = MOMENT;
+    _Atomic uint32_t word = 0;
+    int i;
+
+    for (i = 0; i < CARRIER_LOOKS && ums_worker_is_carried( w ); i++) ke_wait( &word, 0, &moment );
+}
+
+/* What this process suspends is counted before, and no longer counted before it is resumed: but its
+   thread has stopped by then, and takes no signal. So what is more is somebody else's. */
+static enum ke_answer hold( struct slot *slot )
+{
+    struct ums_context *w = slot->w;
+    int in_call;
+
+    if (suspensions( slot->tid ) <= word_suspended( atomic_load( &w->word ) )) return KE_LEAVE_IT;
+    in_call = slot->question == KE_RUNNING && !ke_is_user_code( slot->rip );
+    if (!change_slot( slot, SLOT_TAKEN, SLOT_DECIDED )) return KE_LEAVE_IT;
+    if (in_call) w->preempted = 0;
+    atomic_fetch_or( &w->word, WORD_FOREIGN );
+    ums_worker_held( w );
+    wait_for_carrier( w );
+    return in_call ? KE_HELD_IN_CALL : KE_HELD;
+}
+
+static enum ke_answer find_answer( struct slot *slot )
+{
+    enum ke_answer answer = KE_LEAVE_IT;
+
+    if (!ums_context_hold( slot->w, slot->tid )) return KE_LEAVE_IT;
+    if (slot->question == KE_RESUMED)
+        ums_worker_queue_stopped( slot->w, atomic_load( &slot->w->word ) );
+    else answer = hold( slot );
+    ums_context_unref( slot->w );
+    return answer;
+}
+
+static void answer_all( void )
+{
+    int i;
+
+    for (i = 0; i < QUESTIONS; i++)
+    {
+        struct slot *slot = &slots[i];
+
+        if (!change_slot( slot, SLOT_ASKED, SLOT_TAKEN )) continue;
+        slot->answer = find_answer( slot );
+        if (change_slot( slot, SLOT_TAKEN, SLOT_ANSWERED ) ||
+            change_slot( slot, SLOT_DECIDED, SLOT_ANSWERED )) ke_wake( &slot->state, 0 );
+        else atomic_store( &slot->state, SLOT_FREE );
+    }
+}
+
+/* ---- ended ---- */
+
+/* A handler that has asked for it, and is no more. */
+static void free_slots( const struct ums_context *w )
+{
+    int i;
+
+    for (i = 0; i < QUESTIONS; i++)
+        if (slots[i].w == w) change_slot( &slots[i], SLOT_ANSWERED, SLOT_FREE );
+}
+
+/* 0: not yet, its carrier stands still. */
+static int worker_is_gone( struct ums_context *w )
+{
+    uint32_t tid = atomic_load( &w->tid );
+    int done;
+
+    if (!tid || !ums_context_hold( w, tid )) return 1;
+    ums_worker_killed( w );
+    done = word_state( atomic_load( &w->word ) ) == WORKER_DEAD;
+    ums_context_unref( w );
+    return done;
+}
+
+/* thread: as it was marked. Who ends it from inside has said so before, and the next one who gets the
+   context takes the mark away before that: so what is marked still was ended by others. */
+static int is_gone( struct ums_context *context, uint32_t thread )
+{
+    if (atomic_load( &context->killed_here ) || atomic_load( &context->life.thread ) != thread)
+        return 1;
+    if (context->kind == CONTEXT_WORKER) return worker_is_gone( context );
+    if (context->scheduler) ums_scheduler_gone( context );
+    return 1;
+}
+
+/* Nobody has heard that it was resumed. */
+static void queue_forgotten( struct ums_context *w )
+{
+    uint64_t word = atomic_load( &w->word );
+    uint32_t tid = atomic_load( &w->tid );
+
+    if (word_state( word ) != WORKER_BLOCKED || (word & WORD_HELD) || !(word & WORD_PREEMPTED) ||
+        !ums_context_hold( w, tid )) return;
+    ums_worker_queue_stopped( w, word );
+    ums_context_unref( w );
+}
+
+static void look_for_ends( void )
+{
+    uint32_t i, made = ums_pool_made( &ums_context_pool );
+
+    for (i = 0; i < made; i++)
+    {
+        struct ums_context *context = ums_pool_any( &ums_context_pool, i );
+        uint32_t thread = atomic_load( &context->life.thread );
+
+        if (!(thread & OWNER_DIED))
+        {
+            if (thread) queue_forgotten( context );
+            continue;
+        }
+        free_slots( context );
+        if (!is_gone( context, thread )) continue;
+        if (atomic_compare_exchange_strong( &context->life.thread, &thread, 0 ))
+            atomic_fetch_sub( &wards, 1 );
+    }
+}
+
+/* ---- the warden ---- */
+
+/* Who comes to be looked after counts first and then sees to it that there is a warden; here it is
+   the other way round. */
+static int may_go( void )
+{
+    uint32_t but = atomic_exchange( &dismissed, 0 ), thread = atomic_load( &warden_thread );
+
+    atomic_store( &warden_thread, 0 );
+    atomic_store( &wardens, 0 );
+    if (atomic_load( &wards ) < (but ? but : 1) || atomic_exchange( &wardens, 1 )) return 1;
+    atomic_store( &warden_thread, thread );
+    return 0;
+}
+
+/* DLLs are not told that it ends, because somebody who waits for it may be in the loader. */
+_Noreturn static void warden( void *arg )
+{
+    int64_t next = 0;
+    int idle = 0;
+
+    (void)arg;
+    atomic_store( &stopped, 0 );
+    atomic_store( &warden_tid, GetCurrentThreadId() );
+    atomic_store( &warden_thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) );
+    for (;;)
+    {
+        uint32_t seen = atomic_load( &asked ), soon = atomic_load( &hurry );
+        int64_t now = ke_clock(), sleep = soon ? LOOK_SOON : LOOK_AGAIN;
+
+        answer_all();
+        if (soon) atomic_compare_exchange_strong( &hurry, &soon, soon - 1 );
+        if (soon || now >= next)
+        {
+            look_for_ends();
+            next = now + LOOK_AGAIN;
+            idle = atomic_load( &wards ) ? 0 : idle + 1;
+        }
+        if ((idle > LAST_ROUNDS || atomic_load( &dismissed )) && may_go())
+        {
+            ums_thread_ends( THREAD_SERVICE );
+            for (;;) TerminateThread( GetCurrentThread(), 0 );
+        }
+        ke_wait( &asked, seen, &sleep );
+    }
+}
+
+void ke_warden_dismiss( const struct ums_context *self )
+{
+    uint32_t own = self && atomic_load( &self->life.thread ), tid = atomic_load( &warden_tid );
+    HANDLE thread;
+
+    if (!atomic_load( &wardens ) || atomic_load( &wards ) > own || tid == GetCurrentThreadId())
+        return;
+    if (!(thread = OpenThread( SYNCHRONIZE, FALSE, tid ))) return;
+    atomic_store( &dismissed, own + 1 );
+    poke();
+    WaitForSingleObject( thread, DISMISSAL );
+    CloseHandle( thread );
+}
+
+static void see_to_a_warden( void )
+{
+    HANDLE thread;
+
+    if (atomic_load( &wardens ) || atomic_exchange( &wardens, 1 )) return;
+    if (ums_thread_create( THREAD_SERVICE, warden, NULL, 0, 0, &thread )) atomic_store( &wardens, 0 );
+    else CloseHandle( thread );
+}
+
+/* ---- threads come and go ---- */
+
+struct robust_head
+{
+    void   *first;                              /* the head itself, if it is empty */
+    int64_t offset;
+};
+
+static struct robust_head *robust_list( void )
+{
+    struct robust_head *head = NULL;
+    uint64_t size = 0;
+
+    if (ums_linux_syscall( LINUX_GET_ROBUST_LIST, 0, (uint64_t)&head, (uint64_t)&size, 0 ) ||
+        !head || head->offset != ROBUST_OFFSET) return NULL;
+    return head;
+}
+
+/* A context's last thread may have been killed a moment ago, and still have the entry: it walks
+   into this thread's list then, finds nothing of its own, and Linux stops it. */
+void ke_thread_enters( struct ums_context *context )
+{
+    struct ke_life *life = &context->life;
+    struct robust_head *head;
+
+    if (!ke_guards_threads() || !(head = robust_list())) return;
+    context->ending = 0;
+    life->previous  = head;
+    life->next      = head->first;
+    if (!atomic_exchange( &life->thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) ))
+        atomic_fetch_add( &wards, 1 );
+    if (head->first != head) ((void **)head->first)[-1] = &life->next;
+    head->first = &life->next;
+    see_to_a_warden();
+}
+
+void ke_thread_leaves( struct ums_context *context )
+{
+    struct ke_life *life = &context->life;
+    struct robust_head *head;
+    void **link;
+    int i;
+
+    if (!ke_guards_threads() || !(head = robust_list())) return;
+    link = &head->first;
+    for (i = 0; *link != &life->next && *link != head && i < ROBUST_MOST; i++) link = *link;
+    if (*link == &life->next)
+    {
+        *link = life->next;
+        if (life->next != head) ((void **)life->next)[-1] = link;
+    }
+    if (atomic_exchange( &life->thread, 0 )) atomic_fetch_sub( &wards, 1 );
+}

@@ -1,0 +1,236 @@
+/*
+ * ke.h on Wine and Windows.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The one difference between the hosts is how a thread sleeps on a word: a raw futex where the host
+ * is Wine on Linux and a trial shows that it works, else RtlWaitOnAddress (Windows 8 and later;
+ * Wine too, so UMS_PARK=address tries under Wine what Windows gets).
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "ke_win32.h"
+#include "entry/hook.h"
+#include "private/trace.h"
+
+#define LINUX_FUTEX        202
+#define FUTEX_WAIT_PRIVATE 128
+#define FUTEX_WAKE_PRIVATE 129
+#define LINUX_EAGAIN       11
+
+NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
+NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
+NTSTATUS NTAPI NtCreateEvent( HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, ULONG, BOOLEAN );
+NTSTATUS NTAPI NtAllocateVirtualMemory( HANDLE, void **, ULONG_PTR, SIZE_T *, ULONG, ULONG );
+
+/* ntdll's, looked up: Windows 7 has none of them. Written once, at start. */
+static NTSTATUS (NTAPI *wait_on_address)( const void *, const void *, SIZE_T,
+                                          const LARGE_INTEGER * );
+static void (NTAPI *wake_address_all)( const void * );
+static void (NTAPI *wake_address_single)( const void * );
+static int use_futex;
+
+/* ---- memory ---- */
+
+void *ke_reserve( size_t size )
+{
+    return VirtualAlloc( NULL, size, MEM_RESERVE, PAGE_READWRITE );
+}
+
+int ke_commit( void *addr, size_t size )
+{
+    SIZE_T len = size;
+
+    return !NtAllocateVirtualMemory( GetCurrentProcess(), &addr, 0, &len, MEM_COMMIT,
+                                     PAGE_READWRITE );
+}
+
+/* ---- sleeping on a word ---- */
+
+static void futex_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    struct { int64_t sec, nsec; } spec;
+
+    if (timeout)
+    {
+        spec.sec  = *timeout / 10000000;
+        spec.nsec = *timeout % 10000000 * 100;
+    }
+    ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAIT_PRIVATE, value,
+                       timeout ? (uint64_t)&spec : 0 );
+}
+
+/* RtlWaitOnAddress makes a system call of its own, which the hook must leave alone: the worker
+   that parks here may be executed, and so be RUNNING, before it has really gone to sleep. */
+static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    struct ums_context *self = ke_current();
+    uintptr_t inside = 0;
+    LARGE_INTEGER rel;
+
+    if (timeout) rel.QuadPart = -*timeout;
+    if (self)
+    {
+        inside = self->inside;
+        self->inside = UINTPTR_MAX;
+    }
+    wait_on_address( (const void *)word, &value, sizeof(value), timeout ? &rel : NULL );
+    if (self) self->inside = inside;
+}
+
+void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    if (use_futex) futex_wait( word, value, timeout );
+    else address_wait( word, value, timeout );
+}
+
+/* In the system call, or right before or behind it; as ums_linux_syscall hands on its arguments. Or
+   in a call of Wine's into the Unix side: the thread is a hand, which is counted, and nothing else is
+   under way. */
+int ke_is_asleep( const CONTEXT *context )
+{
+    extern char ums_linux_syscall_end[], ums_unix_plain_end[];
+
+    if (context->Rip - (ULONG_PTR)ums_unix_plain <
+        (ULONG_PTR)ums_unix_plain_end - (ULONG_PTR)ums_unix_plain) return 1;
+    return use_futex && context->Rip - (ULONG_PTR)ums_linux_syscall <
+           (ULONG_PTR)ums_linux_syscall_end - (ULONG_PTR)ums_linux_syscall &&
+           context->Rsi == FUTEX_WAIT_PRIVATE;
+}
+
+void ke_wake( _Atomic uint32_t *word, int all )
+{
+    int count = all ? INT32_MAX : 1;
+
+    if (use_futex) ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAKE_PRIVATE, count, 0 );
+    else if (all) wake_address_all( (const void *)word );
+    else wake_address_single( (const void *)word );
+}
+
+/* A Linux system call is only tried where Wine says it runs on Linux; that it does what it
+   should is then tried out. */
+static int futex_works( void )
+{
+    void (__cdecl *host_version)( const char **, const char ** );
+    _Atomic uint32_t word = 1;
+    const char *sysname = "";
+    int64_t result;
+
+    if (ums_setting( SETTING_PARK )) return 0;
+    host_version = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ),
+                                           "wine_get_host_version" );
+    if (!host_version) return 0;
+    host_version( &sysname, NULL );
+    if (lstrcmpA( sysname, "Linux" )) return 0;
+    result = (int64_t)ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAIT_PRIVATE, 0, 0 );
+    return result == -LINUX_EAGAIN &&
+           ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAKE_PRIVATE, 1, 0 ) == 0;
+}
+
+static int address_works( void )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+
+    wait_on_address = (void *)GetProcAddress( ntdll, "RtlWaitOnAddress" );
+    wake_address_all = (void *)GetProcAddress( ntdll, "RtlWakeAddressAll" );
+    wake_address_single = (void *)GetProcAddress( ntdll, "RtlWakeAddressSingle" );
+    return wait_on_address && wake_address_all && wake_address_single;
+}
+
+int64_t ke_clock( void )
+{
+    static LARGE_INTEGER frequency;             /* whoever comes first stores the same value */
+    LARGE_INTEGER now;
+
+    if (!frequency.QuadPart) QueryPerformanceFrequency( &frequency );
+    QueryPerformanceCounter( &now );
+    if (frequency.QuadPart == 10000000) return now.QuadPart;
+    return (int64_t)((double)now.QuadPart * 1e7 / (double)frequency.QuadPart);
+}
+
+/* ---- events ---- */
+
+ums_status ke_event_create( void **event )
+{
+    return NtCreateEvent( event, EVENT_ALL_ACCESS, NULL, 1 /* SynchronizationEvent */, FALSE );
+}
+
+void ke_event_set( void *event )
+{
+    NtSetEvent( event, NULL );
+}
+
+void ke_event_close( void *event )
+{
+    NtClose( event );
+}
+
+ums_status ke_event_duplicate( void *event, void **copy )
+{
+    return NtDuplicateObject( GetCurrentProcess(), event, GetCurrentProcess(), copy, 0, 0,
+                              DUPLICATE_SAME_ACCESS );
+}
+
+/* ---- this thread ---- */
+
+void ke_set_current( struct ums_context *context )
+{
+    __writegsqword( ums_tls_offset, (uint64_t)context );
+}
+
+void *ke_teb( void )
+{
+    return NtCurrentTeb();
+}
+
+uint32_t ke_thread_id( void )
+{
+    return GetCurrentThreadId();
+}
+
+void ke_resume_thread( const struct ums_context *w, uint32_t tid )
+{
+    HANDLE thread = OpenThread( THREAD_SUSPEND_RESUME, FALSE, tid );
+
+    if (!thread) return;
+    ums_resume_worker( thread, w, NULL );
+    CloseHandle( thread );
+}
+
+void ke_end_thread( uint32_t status )
+{
+    for (;;) TerminateThread( GetCurrentThread(), status );
+}
+
+/* The context lives in a TLS slot of the TEB itself, so that the hook finds it with one load in
+   any thread. */
+int ke_init( const char **why )
+{
+    DWORD slot = TlsAlloc();
+
+    if (slot >= TLS_MINIMUM_AVAILABLE)
+    {
+        if (slot != TLS_OUT_OF_INDEXES) TlsFree( slot );
+        *why = "no free TLS slot among the first 64";
+        return 0;
+    }
+    ums_tls_offset = 0x1480 + slot * 8;         /* TEB.TlsSlots */
+    use_futex = futex_works();
+    ke_fault_start();
+    if (use_futex || address_works()) return 1;
+    *why = "there is no way to sleep on a word: Windows before 8 has its own UMS";
+    return 0;
+}
+
+int ke_parks_outside( void )
+{
+    return use_futex;
+}
+
+const char *ke_park_name( void )
+{
+    return use_futex ? "futex" : "address";
+}

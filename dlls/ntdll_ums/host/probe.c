@@ -1,0 +1,161 @@
+/*
+ * Can workers be carried here? Found out by trying, never by a version number.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Nothing is changed for good, and any doubt means no. What has to hold:
+ *
+ *  - a thread can sleep outside any NT call: a home thread that is parked must have no system-call
+ *    frame in use, because the code that is carried in its place may use it;
+ *  - every system call of the process can be seen before it happens (the hook's part);
+ *  - GS can be written from here, and what it shows is the TEB;
+ *  - the scheduler's TEB, put into GS, is good for a system call in between;
+ *  - nobody keeps a shadow of the return addresses;
+ *  - all registers of a worker that is stopped in the middle of its code can be kept.
+ *
+ * Then a user part is made by hand and carried, with a TEB that is a copy.
+ */
+
+#include <windows.h>
+#include <cpuid.h>
+#include <string.h>
+#include "core/ums_core.h"
+#include "asm_offsets.h"
+#include "entry/hook.h"
+#include "ke_win32.h"
+#include "private/trace.h"
+
+#define TEB_SIZE         0x2000
+#define TEB_SELF         0x30
+#define XSAVE_COMPONENTS 0xe7                   /* x87, SSE, AVX, AVX-512 */
+
+/* ---- registers ---- */
+
+/* Where the extended state of a preempted worker goes there is room up to HOME_IRET. */
+static const char *probe_xsave( void )
+{
+    unsigned int eax, ebx, ecx, edx, i, end = 0x240;
+    uint32_t low, high;
+
+    if (!__get_cpuid( 1, &eax, &ebx, &ecx, &edx ) || !(ecx & bit_OSXSAVE)) return NULL;
+    __asm__ volatile( "xgetbv" : "=a" (low), "=d" (high) : "c" (0) );
+    low &= XSAVE_COMPONENTS;
+    for (i = 2; i < 8; i++)
+    {
+        if (!(low & (1u << i))) continue;
+        __cpuid_count( 0xd, i, eax, ebx, ecx, edx );
+        if (ebx + eax > end) end = ebx + eax;
+    }
+    if (end > HOME_IRET) return "the processor has more registers than expected";
+    ums_xsave_mask = low;
+    return NULL;
+}
+
+/* Does rdgsbase or wrgsbase fault? The kernel has to allow both. */
+static const char *probe_gs( void )
+{
+    void *teb = NtCurrentTeb();
+    uint64_t base;
+
+    if (*(void **)((char *)teb + TEB_SELF) != teb) return "the TEB does not point at itself";
+    if (ums_setting( SETTING_GS )) ums_gs_by_syscall = 1;
+    else if (!ums_try_gs( &base )) ums_gs_by_syscall = 1;
+    else if (base != (uint64_t)teb) return "GS does not point at the TEB";
+    return NULL;
+}
+
+/* ---- a trial ---- */
+
+static struct ums_scheduler trial_scheduler;
+static struct
+{
+    struct ums_context context;
+    char stack[0x4000] __attribute__((aligned( 64 )));
+} trial;
+static void *trial_teb;
+static int trial_steps;
+
+static void trial_left( struct ums_scheduler *s, struct ums_context *w, uintptr_t arg )
+{
+    if (s == &trial_scheduler && w == &trial.context && arg == 3 &&
+        __readgsqword( TEB_SELF ) == (uint64_t)s->teb)
+        trial_steps++;
+    ke_scheduler_upcall( s, 2, 0, NULL );
+}
+
+/* The worker: is this its TEB? A local call, then back. */
+static void trial_worker( void )
+{
+    struct ums_call call = { .nr = ums_call_number( "NtQueryPerformanceCounter" ) };
+    uint64_t args[4 + CALL_STACK_ARGS] = { 0 };
+    LARGE_INTEGER counter = { .QuadPart = 0 };
+
+    if (__readgsqword( TEB_SELF ) == (uint64_t)trial_teb) trial_steps++;
+    ums_set_teb( trial_scheduler.teb );
+    if (__readgsqword( TEB_SELF ) == (uint64_t)trial_scheduler.teb) trial_steps++;
+    args[0] = (uint64_t)(ULONG_PTR)&counter;
+    if (!ums_call_native( &call, args ) && counter.QuadPart) trial_steps++;
+    ums_set_teb( trial_teb );
+    if (__readgsqword( TEB_SELF ) == (uint64_t)trial_teb) trial_steps++;
+    ke_leave_carrier( &trial.context, &trial_scheduler,
+                      (void (*)( struct ums_scheduler *, struct ums_context *,
+                                 uintptr_t ))trial_left, 3 );
+}
+
+static void trial_proc( uint32_t reason )
+{
+    trial_steps++;
+    if (!reason) ke_carry( &trial_scheduler, &trial.context );
+}
+
+/* A user part as ke_leave_carrier would have left it, which "returns" to a call of trial_worker. */
+static void make_user_part( struct ums_context *w )
+{
+    struct ke_user_part *part = (void *)(trial.stack + sizeof(trial.stack) - 0x100);
+
+    memset( part, 0, sizeof(*part) );
+    part->mxcsr = 0x1f80;
+    part->control_word = 0x27f;
+    part->rbx = (uint64_t)trial_worker;
+    part->rip = (uint64_t)ke_call_rbx;
+    w->sp = part;
+    w->teb = trial_teb;
+    w->stack.base = trial.stack + sizeof(trial.stack);
+    w->stack.limit = w->stack.bottom = trial.stack;
+}
+
+static const char *try_to_carry( void )
+{
+    const char *teb = (const char *)NtCurrentTeb();
+    uint64_t before[3], after[3];
+    int i;
+
+    if (!(trial_teb = VirtualAlloc( NULL, TEB_SIZE, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE )))
+        return "memory is short";
+    memcpy( trial_teb, teb, TEB_SIZE );
+    *(void **)((char *)trial_teb + TEB_SELF) = trial_teb;
+    for (i = 0; i < 3; i++) before[i] = ((const uint64_t *)teb)[i];
+
+    make_user_part( &trial.context );
+    trial_scheduler.teb = NtCurrentTeb();
+    trial_scheduler.proc = (void (*)(void))trial_proc;
+    ke_scheduler_run( &trial_scheduler, 0, 0, NULL );
+
+    for (i = 0; i < 3; i++) after[i] = ((const uint64_t *)teb)[i];
+    VirtualFree( trial_teb, 0, MEM_RELEASE );
+    if (trial_steps != 7) return "a trial went wrong";
+    return memcmp( before, after, sizeof(before) ) ? "a trial left the TEB changed" : NULL;
+}
+
+const char *ke_probe_carry( void )
+{
+    const char *why;
+    uint64_t ssp = 0;
+
+    if (!ke_parks_outside()) return "a thread cannot sleep outside NT calls";
+    __asm__ volatile( "rdsspq %0" : "+r" (ssp) );             /* a no-op without shadow stacks */
+    if (ssp || ums_shadow_stacks()) return "shadow stacks are on";
+    if ((why = probe_xsave()) || (why = probe_gs())) return why;
+    return try_to_carry();
+}

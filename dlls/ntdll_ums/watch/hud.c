@@ -1,0 +1,118 @@
+/*
+ * UMS_HUD: a thread that counts twice a second, prints a line and publishes the same for umsrun --top.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * It only looks: at the state words of all contexts, which stay readable for ever, and at counters of
+ * Execute that each scheduler keeps for itself while somebody counts. A look that is late by a
+ * moment is as good as any. It is no thread of the program: when all of those have ended it ends the
+ * process, with what the last of them ended with.
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "host/ke_win32.h"
+#include "api/thread.h"
+#include "hud.h"
+#include "private/hud.h"
+#include "private/trace.h"
+
+#define INTERVAL 5000000                        /* 500 ms */
+#define THREAD_AM_I_LAST_THREAD 12              /* THREADINFOCLASS [sdk] */
+
+int __cdecl _snprintf( char *, size_t, const char *, ... );
+
+static struct ums_hud *hud;
+static int print;
+static _Atomic uint32_t last_status;            /* of the thread that ended last */
+
+/* 1 prints; quiet publishes only. */
+int ums_hud_wanted( void )
+{
+    uint32_t wanted = ums_setting( SETTING_HUD );
+
+    print = wanted == 1;
+    return wanted != 0;
+}
+
+static void print_line( const char *end )
+{
+    char line[HUD_LINE + 16];
+    DWORD done;
+    int len;
+
+    if (!print) return;
+    len = hud_line( line + 1, _snprintf, hud );
+    line[0] = '\r';
+    if (len < 0) len = HUD_LINE;
+    lstrcpyA( line + 1 + len, end );
+    WriteFile( GetStdHandle( STD_ERROR_HANDLE ), line, lstrlenA( line ), &done, NULL );
+}
+
+/* Who reads it in the middle of this sees round odd, or changed. */
+static void publish( const struct ums_census *now, int64_t passed )
+{
+    uint64_t more = now->executed - hud->now.executed;
+
+    InterlockedIncrement( (volatile LONG *)&hud->round );
+    hud->per_second = passed > 0 ? (uint32_t)(more * 10000000 / (uint64_t)passed) : 0;
+    hud->now = *now;
+    InterlockedIncrement( (volatile LONG *)&hud->round );
+}
+
+/* Asking sends the warden away too, if only we two are left. */
+static int is_last_thread( void )
+{
+    ULONG last = 0;
+
+    return !NtQueryInformationThread( GetCurrentThread(), THREAD_AM_I_LAST_THREAD, &last,
+                                      sizeof(last), NULL ) && last;
+}
+
+static void hud_thread( void *arg )
+{
+    int64_t before = ke_clock(), now, sleep = INTERVAL;
+    struct ums_census census;
+    _Atomic uint32_t word = 0;
+
+    (void)arg;
+    while (!is_last_thread())
+    {
+        ke_wait( &word, 0, &sleep );
+        ums_take_census( &census );
+        now = ke_clock();
+        publish( &census, now - before );
+        before = now;
+        print_line( "   " );
+    }
+    hud->ended = 1;
+    print_line( "\n" );
+    ums_thread_ends( THREAD_SERVICE );
+    ExitProcess( atomic_load( &last_status ) );
+}
+
+void ums_hud_begin( void )
+{
+    HANDLE section, thread;
+    char name[64];
+
+    _snprintf( name, sizeof(name), HUD_NAME, GetCurrentProcessId() );
+    section = CreateFileMappingA( INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, sizeof(*hud), name );
+    hud = section ? MapViewOfFile( section, FILE_MAP_WRITE, 0, 0, sizeof(*hud) ) : NULL;
+    if (!hud)
+    {
+        ums_warn( "UMS_HUD: %s cannot be made (error %lu)", name, GetLastError() );
+        return;
+    }
+    hud->magic = HUD_MAGIC;
+    if (ums_thread_create( THREAD_SERVICE, hud_thread, NULL, 0, 0, &thread ))
+        ums_warn( "UMS_HUD: no thread can be made for it" );
+    else CloseHandle( thread );
+}
+
+void ums_hud_thread_ends( uint32_t status )
+{
+    if (hud) atomic_store( &last_status, status );
+}

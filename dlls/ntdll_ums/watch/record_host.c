@@ -1,0 +1,259 @@
+/*
+ * UMS_TRACE: where the record comes from and where it goes.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The file is opened at the start, so that a bad path is told then, and that the end, where no lock
+ * of the loader or of a heap can be trusted, has only to write. The rings are a second file beside
+ * it, FILE.ring, mapped: its pages are the kernel's, and are there after a process that was killed;
+ * umstrace makes of them what we would have. It goes when the first file is written.
+ *
+ * The end is the call that ends the process, which the hook sees: by ExitProcess, which has ended the
+ * other threads already, or by TerminateProcess. Then we do that: with their last events on the way
+ * while we read (record.h says why that does no harm), but nobody left who could write to the rings
+ * when they are unmapped, without which their file would stay.
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include <string.h>
+#include "record.h"
+#include "record_host.h"
+#include "host/ke_win32.h"
+#include "private/trace.h"
+
+#define LONG_PATH          (SETTING_TEXT + 8)
+#define CALIBRATION        50000                /* 5 ms */
+#define DISPOSITION_CLASS  13                   /* FILE_INFORMATION_CLASS [sdk] */
+#define NT_STUB            0xb8d18b4c           /* mov r10,rcx; mov eax,nr */
+
+NTSTATUS NTAPI NtWriteFile( HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, const void *, ULONG,
+                            LARGE_INTEGER *, ULONG * );
+NTSTATUS NTAPI NtUnmapViewOfSection( HANDLE, void * );
+NTSTATUS NTAPI NtTerminateProcess( HANDLE, NTSTATUS );
+
+int __cdecl _snprintf( char *, size_t, const char *, ... );
+
+static HANDLE file, ring_file;
+static LONG finished;
+
+/* ---- the files ---- */
+
+static HANDLE create( const char *path )
+{
+    static WCHAR name[LONG_PATH];
+
+    if (!MultiByteToWideChar( CP_UTF8, 0, path, -1, name, LONG_PATH )) name[0] = 0;
+    return CreateFileW( name, GENERIC_READ | GENERIC_WRITE | DELETE,
+                        FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, CREATE_ALWAYS,
+                        FILE_ATTRIBUTE_NORMAL, NULL );
+}
+
+/* ---- memory ---- */
+
+/* All of it has to be there before it is mapped: a page that a full disk cannot give would end the
+   program, in the middle of a switch even. */
+static int fill( HANDLE ring, size_t size )
+{
+    static const char zeros[0x10000];
+    DWORD done;
+    size_t at;
+
+    for (at = 0; at < size; at += done)
+        if (!WriteFile( ring, zeros, (DWORD)min( sizeof(zeros), size - at ), &done, NULL ) || !done)
+            return 0;
+    return 1;
+}
+
+static void *map( HANDLE ring, size_t size )
+{
+    HANDLE section;
+    void *memory;
+
+    if (ring == INVALID_HANDLE_VALUE || !fill( ring, size )) return NULL;
+    section = CreateFileMappingA( ring, NULL, PAGE_READWRITE, 0, (DWORD)size, NULL );
+    if (!section) return NULL;
+    memory = MapViewOfFile( section, FILE_MAP_WRITE, 0, 0, size );
+    CloseHandle( section );
+    return memory;
+}
+
+static void delete_rings( void )
+{
+    BOOLEAN gone = TRUE;
+    IO_STATUS_BLOCK io;
+
+    NtSetInformationFile( ring_file, &io, &gone, sizeof(gone), DISPOSITION_CLASS );
+    NtClose( ring_file );
+    ring_file = INVALID_HANDLE_VALUE;
+}
+
+static void *make_memory( const char *path, size_t size )
+{
+    static char name[LONG_PATH];
+    void *memory;
+
+    lstrcpyA( name, path );
+    lstrcatA( name, ".ring" );
+    ring_file = create( name );
+    if ((memory = map( ring_file, size ))) return memory;
+    ums_warn( "UMS_TRACE: %s cannot be made (error %lu): if the process is killed its trace is lost",
+              name, GetLastError() );
+    if (ring_file != INVALID_HANDLE_VALUE) delete_rings();
+    return VirtualAlloc( NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
+}
+
+/* ---- what the host knows ---- */
+
+/* Stamps a second. Both clocks are read together, as nearly as a few tries allow. */
+static uint64_t read_both( LARGE_INTEGER *counter )
+{
+    uint64_t before, after, best = UINT64_MAX, stamp = 0;
+    LARGE_INTEGER now;
+    int tries;
+
+    for (tries = 0; tries < 10; tries++)
+    {
+        before = ums_stamp();
+        QueryPerformanceCounter( &now );
+        after = ums_stamp();
+        if (after - before >= best) continue;
+        best = after - before;
+        stamp = before + best / 2;
+        *counter = now;
+    }
+    return stamp;
+}
+
+static uint64_t calibrate( void )
+{
+    LARGE_INTEGER frequency, begin = { .QuadPart = 0 }, end = begin;
+    int64_t until = ke_clock() + CALIBRATION;
+    uint64_t from, to;
+
+    QueryPerformanceFrequency( &frequency );
+    from = read_both( &begin );
+    while (ke_clock() < until) ;
+    to = read_both( &end );
+    return (uint64_t)((double)(to - from) * (double)frequency.QuadPart /
+                      (double)(end.QuadPart - begin.QuadPart));
+}
+
+static void add_name( uint32_t number, const char *name )
+{
+    struct ums_record *record = ums_record;
+    int len;
+
+    if (RECORD_NAMES - record->names < 80) return;
+    len = _snprintf( record->name + record->names, 79, "%u %s\n", number, name );
+    if (len > 0) record->names += len;
+}
+
+/* The numbers of a module's system calls, out of its stubs, which nobody has changed yet. */
+static void note_names( HMODULE module )
+{
+    const char *base = (const char *)module;
+    const IMAGE_NT_HEADERS *nt;
+    const IMAGE_EXPORT_DIRECTORY *exports;
+    const DWORD *names, *functions;
+    const WORD *ordinals;
+    DWORD i;
+
+    if (!module) return;
+    nt = (const void *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
+    exports = (const void *)(base + nt->OptionalHeader.DataDirectory[0].VirtualAddress);
+    names = (const void *)(base + exports->AddressOfNames);
+    functions = (const void *)(base + exports->AddressOfFunctions);
+    ordinals = (const void *)(base + exports->AddressOfNameOrdinals);
+    for (i = 0; i < exports->NumberOfNames; i++)
+    {
+        const char *name = base + names[i];
+        const DWORD *code = (const void *)(base + functions[ordinals[i]]);
+
+        if (name[0] == 'N' && name[1] == 't' && code[0] == NT_STUB) add_name( code[1], name );
+    }
+}
+
+static void note_program( void )
+{
+    static WCHAR path[LONG_PATH];
+    WCHAR *base = path, *p;
+    DWORD len = GetModuleFileNameW( NULL, path, LONG_PATH - 1 );
+
+    path[len] = 0;
+    for (p = path; *p; p++) if (*p == '\\') base = p + 1;
+    WideCharToMultiByte( CP_UTF8, 0, base, -1, ums_record->program, sizeof(ums_record->program) - 1,
+                         NULL, NULL );
+    ums_record->pid = GetCurrentProcessId();
+}
+
+/* ---- begin and end ---- */
+
+static uint32_t wanted_shift( void )
+{
+    uint32_t events = ums_setting( SETTING_TRACE_EVENTS ), shift = RECORD_MIN_SHIFT;
+
+    while (1u << shift < events && shift < RECORD_MAX_SHIFT) shift++;
+    return shift;
+}
+
+void ums_record_begin( void )
+{
+    const char *path = ums_trace_path;
+    uint32_t shift = wanted_shift();
+    void *memory;
+
+    if (!path[0]) return;
+    file = create( path );
+    if (file == INVALID_HANDLE_VALUE)
+    {
+        ums_err( "UMS_TRACE: %s cannot be written (error %lu)%s", path, GetLastError(),
+                 GetLastError() == ERROR_SHARING_VIOLATION ?
+                 "; for several processes put %p into the name" : "" );
+        return;
+    }
+    if (!(memory = make_memory( path, ums_record_size( shift ) )))
+    {
+        ums_err( "UMS_TRACE: there is no memory for rings of %u events", 1u << shift );
+        return;
+    }
+    ums_record_init( memory, shift );
+    note_program();
+    note_names( GetModuleHandleA( "ntdll.dll" ) );
+    note_names( GetModuleHandleA( "win32u.dll" ) );
+    ums_record->frequency = calibrate();
+    ums_recording = 1;
+}
+
+void ums_record_about( const char *about )
+{
+    if (ums_record) lstrcpynA( ums_record->about, about, sizeof(ums_record->about) );
+}
+
+static int write_file( const char *text, size_t size )
+{
+    IO_STATUS_BLOCK io;
+
+    return !NtWriteFile( file, NULL, NULL, NULL, &io, text, (ULONG)size, NULL, NULL );
+}
+
+/* If the file cannot go, it says that nothing is missing. */
+static void drop_rings( void )
+{
+    ums_record->magic[7] = '0';
+    NtUnmapViewOfSection( GetCurrentProcess(), ums_record );
+    delete_rings();
+}
+
+/* Two threads may end the process at once: whoever is second is ended by the first, here. */
+void ums_record_finish( void )
+{
+    if (!ums_record) return;
+    NtTerminateProcess( NULL, 0 );
+    if (InterlockedExchange( &finished, 1 )) return;
+    ums_recording = 0;
+    if (!ums_record_write( write_file )) ums_err( "UMS_TRACE: the file could not be written" );
+    else if (ring_file != INVALID_HANDLE_VALUE) drop_rings();
+    NtClose( file );
+}
