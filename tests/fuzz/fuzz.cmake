@@ -1,6 +1,6 @@
 # The host-free core against a model: bytes are calls. Built with the host's gcc and a driver of our own, which runs a
 # corpus and inputs out of a seed: so ./check needs no clang. libFuzzer, with which the corpus was found, is for people:
-# cmake --build build --target fuzz_core_libfuzzer, then fuzz_core.libfuzzer DIRECTORY. See docs/long_runs.md.
+# cmake --build build --target fuzz_core_libfuzzer, then fuzz_core.libfuzzer DIRECTORY. See tests/records/long_runs.md.
 
 set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
 set(fuzz_exe ${CMAKE_CURRENT_BINARY_DIR}/fuzz_core)
