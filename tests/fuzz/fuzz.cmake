@@ -7,12 +7,16 @@ set(fuzz_exe ${CMAKE_CURRENT_BINARY_DIR}/fuzz_core)
 set(fuzz_sources ${fuzz}/core.c ${fuzz}/model.c ${fake} ${core_sources})
 set(fuzz_flags -std=gnu11 -g -O1 -Wall -Wextra -Werror -fno-sanitize-recover=all -I${CMAKE_SOURCE_DIR}/include -I${core})
 
+set(native_objects "")
+foreach(source core model driver)
+    ums_native_object(asan ${fuzz}/${source}.c)
+endforeach()
 add_custom_command(OUTPUT ${fuzz_exe}
-    COMMAND ${UMS_HOST_CC} ${fuzz_flags} -fsanitize=address,undefined ${fuzz_sources} ${fuzz}/driver.c -lpthread -o ${fuzz_exe}
-    DEPENDS ${fuzz_sources} ${fuzz}/driver.c ${fuzz}/fuzz.h ke_fake.h ke_fake_switch.h ${core}/core/ums_core.h ${core}/core/state.h
-        ${core}/ke.h ${CMAKE_SOURCE_DIR}/include/private/nttypes.h
+    COMMAND ${UMS_HOST_CC} ${sanitize_asan} ${native_objects} ${native_asan} -lpthread -o ${fuzz_exe}
+    DEPENDS ${native_objects} ${native_asan}
     VERBATIM)
 add_custom_target(fuzz_core_build ALL DEPENDS ${fuzz_exe})
+add_dependencies(fuzz_core_build native_core)
 add_custom_target(fuzz_core_libfuzzer
     COMMAND clang ${fuzz_flags} -fsanitize=fuzzer,address,undefined -D__SANITIZE_ADDRESS__=1 ${fuzz_sources} -lpthread
         -o ${fuzz_exe}.libfuzzer
