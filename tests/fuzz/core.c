@@ -254,7 +254,7 @@ static void call_create_worker( void *handle, struct model *m, int list, void *l
     wait_queued( m, 0 );
 }
 
-/* As hook_threads.c does it. */
+/* As hold.c and hook_suspend.c do it. */
 static void call_suspend( struct model *m )
 {
     uint64_t word = 0;

@@ -8,7 +8,7 @@
  * in an ordinary thread: it holds the loader lock, and a worker that was parked in there would keep
  * everybody out. On Windows it probably runs as worker code [guess].
  *
- * Threads end by themselves, or are ended by the program; the hook sees it (hook_threads.c). At the
+ * Threads end by themselves, or are ended by the program; the hook sees it (hook_kill.c). At the
  * end of the process nothing has to be done for them.
  */
 

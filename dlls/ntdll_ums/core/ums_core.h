@@ -231,7 +231,7 @@ struct ums_context
     struct ke_stack grown;                      /* base and limit of its thread's stack, when that
                                                    was seen to have grown too late: the worker had
                                                    become a fiber. Offset known to assembly */
-    _Atomic uint32_t hold_taken;                /* somebody holds it for a moment (hook_threads.c) */
+    _Atomic uint32_t hold_taken;                /* somebody holds it for a moment (hold.c) */
     _Atomic uint32_t breakpoints;               /* its thread's debug registers are in use */
     _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
     _Atomic uint32_t killed_here;               /* by this process, which sees to the rest */

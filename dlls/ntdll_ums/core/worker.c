@@ -366,7 +366,7 @@ void ums_worker_end( struct ums_context *w )
 /* Somebody has ended the worker's thread from outside: it runs no more. If it is carried it is taken
    off its carrier first: WORD_SUSPENDED keeps it from being executed again. A carrier that has ended
    has taken it along. One that stands still is left for later: then whoever lets it go on comes
-   here (hook_threads.c), or the carrier itself (carry.c). kill_pending is set before we look, and
+   here (hook_kill.c), or the carrier itself (carry.c). kill_pending is set before we look, and
    they look at it after the worker has left: so one of us sees to the rest. */
 void ums_worker_killed( struct ums_context *w )
 {

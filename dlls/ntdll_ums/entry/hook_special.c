@@ -1,5 +1,5 @@
 /*
- * Calls that change what the core knows, but for those that stop threads (hook_threads.c). These
+ * Calls that change what the core knows, but for those that stop or end threads (threads.h). These
  * come here from every thread of the process.
  *
  * Copyright 2026 the UMS shim authors

@@ -1,0 +1,135 @@
+/*
+ * Somebody ends the thread of a scheduler, which may be in the middle of something, or carry a
+ * worker.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "hook.h"
+#include "host/ke_win32.h"
+#include "threads.h"
+
+enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON };
+
+/* The scheduler's thread stands still; s: NULL if it is none any more. *w: whom it has executed
+   last. */
+static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, struct ums_context **w )
+{
+    enum worker_state state = WORKER_NONE;
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+    if (ums_get_context_native( thread, &context )) return IN_THE_MIDDLE;
+    if (s && (*w = s->current) && (*w)->owner == s) state = word_state( atomic_load( &(*w)->word ) );
+    if (state == WORKER_CARRIED) return CARRIES;
+    if (s && !atomic_load( &s->posted ))
+        return atomic_load( &s->waiting ) && (state == WORKER_RUNNING || state == WORKER_INKERNEL)
+               ? WAITS : IN_THE_MIDDLE;
+    /* a wait of its own, which is recorded, leaves nothing undone */
+    if (s && s->idle && ums_is_in_native_call( &context )) return OUTSIDE;
+    return ums_is_in_our_code( &context ) ? IN_THE_MIDDLE : OUTSIDE;
+}
+
+/* A scheduler does not take its worker along: that is suspended for a moment, and goes to its list.
+   Where the worker is carried the thread itself ends in its place (ums_left_preempted). 1: the
+   scheduler, which still stands still, waits for no worker any more. One that its worker has left
+   for something else, or is leaving, has to be told of it, and goes on. */
+static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum where where,
+                            HANDLE thread, struct ums_context *self )
+{
+    struct hold hold;
+    int off = 0;
+
+    if (where == CARRIES) ums_resume_native( thread, NULL );
+    if (ums_hold_worker( self, w, &hold ))
+    {
+        if (where == WAITS && w->owner == s)
+        {
+            ums_worker_taken( w );
+            off = word_state( atomic_load( &w->word ) ) == WORKER_BLOCKED;
+        }
+        ums_let_go( self, w, &hold, 0 );
+    }
+    if (where == WAITS && !off) ums_resume_native( thread, NULL );
+    return off;
+}
+
+/* Until it has ended by itself, or can be ended here. It may leave the mode meanwhile, and another
+   thread have the context: but only while it runs. */
+NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
+                             struct ums_context *self )
+{
+    uint32_t tid = atomic_load( &target->tid );
+    struct ums_scheduler *s = target->scheduler, *now;
+    HANDLE thread = tid && s ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )
+                             : NULL;
+    NTSTATUS status = STATUS_SUCCESS;
+    struct ums_context *w;
+
+    if (!thread) return native( call );
+    atomic_store( &s->exit_status, (uint32_t)call->args[1] );
+    atomic_store( &s->killed, 1 );
+    while (!ums_suspend_native( thread, NULL ))
+    {
+        enum where where;
+
+        now = atomic_load( &target->tid ) == tid ? target->scheduler : NULL;
+        where = scheduler_where( now, thread, &w );
+        if (where == CARRIES || where == WAITS)
+            where = take_worker_off( s, w, where, thread, self ) ? OUTSIDE : GOING_ON;
+        if (where == OUTSIDE)
+        {
+            if (now) atomic_store( &target->killed_here, 1 );
+            if (!(status = native( call )) && now) ums_scheduler_killed( target );
+            else if (now) atomic_store( &target->killed_here, 0 );
+            break;
+        }
+        if (where == IN_THE_MIDDLE) ums_resume_native( thread, NULL );
+        SwitchToThread();
+    }
+    CloseHandle( thread );
+    return status;
+}
+
+/* It ended in the middle of a call that its worker made as it: nobody has the worker's registers. */
+static void end_too( const struct ums_context *w )
+{
+    HANDLE thread = OpenThread( THREAD_TERMINATE, FALSE, atomic_load( &w->tid ) );
+
+    if (!thread) return;
+    TerminateThread( thread, STATUS_THREAD_IS_TERMINATING );
+    CloseHandle( thread );
+}
+
+/* Another process has ended the scheduler's thread. Its worker is saved by that thread itself, if it
+   was carried, or is at home, where it may be about to post. */
+void ums_scheduler_gone( struct ums_context *target )
+{
+    struct ums_scheduler *s = target->scheduler;
+    struct ums_context *w = s->current;
+    struct hold hold;
+
+    if (w && w->owner == s)
+    {
+        uint64_t word = atomic_load( &w->word );
+
+        if (word_state( word ) == WORKER_CARRIED) end_too( w );
+        else if (word & WORD_PREEMPTED) ums_worker_queue_stopped( w, word );
+        else if (word_state( word ) == WORKER_RUNNING || word_state( word ) == WORKER_INKERNEL)
+        {
+            if (ums_hold_worker( NULL, w, &hold ))
+            {
+                if (w->owner == s) ums_worker_taken( w );
+                ums_let_go( NULL, w, &hold, 0 );
+            }
+        }
+    }
+    ums_scheduler_killed( target );
+}

@@ -1,0 +1,101 @@
+/*
+ * Somebody reads the registers of a thread, or gives it others. These calls come here from every
+ * thread of the process.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "hook.h"
+#include "host/ke_win32.h"
+#include "threads.h"
+
+/* A worker that is parked, or suspended, is kept so while its registers are read. Of one that runs
+   nobody can say more than where its thread was. */
+uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self )
+{
+    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
+    NTSTATUS status = native( call );           /* checks handle, rights and memory */
+    uint32_t tid, count;
+    HANDLE thread;
+    uint64_t left;
+    int stopped;
+
+    (void)row;
+    if (status || !target || target == self || target->kind != CONTEXT_WORKER) return status;
+    tid = atomic_load( &target->tid );
+    ums_take_turn( target );
+    if (!ums_suspend_begin( self, target, tid, &count, &stopped ))
+    {
+        atomic_store( &target->hold_taken, 0 );
+        return status;
+    }
+    if ((thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )))
+        ke_worker_context( target, thread, count != 0, (CONTEXT *)call->args[1] );
+    ums_hold_self( self, 1 );
+    left = ums_suspend_end( self, target, 0 );
+    if (stopped && thread) ums_drop_surplus( thread, target, count, left );
+    atomic_store( &target->hold_taken, 0 );
+    ums_hold_self( self, -1 );
+    if (thread) CloseHandle( thread );
+    return status;
+}
+
+static int load_context( CONTEXT *context, uint64_t from )
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(*context) / sizeof(uint64_t); i++)
+        if (!ums_try_load( (const uint64_t *)from + i, (uint64_t *)context + i )) return 0;
+    return 1;
+}
+
+/* Off its carrier: it may have been set down there, but has not run since. */
+static int wait_for_carrier( struct ums_context *target )
+{
+    int64_t begin = ke_clock();
+
+    while (ums_worker_is_carried( target ))
+    {
+        if (ke_clock() - begin > PATIENCE) return 0;
+        SwitchToThread();
+    }
+    return 1;
+}
+
+/* Of the own thread it does not return. */
+uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self )
+{
+    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
+    NTSTATUS status = STATUS_UNSUCCESSFUL;
+    struct hold hold;
+    CONTEXT context;
+
+    (void)row;
+    if (target && target == self)
+    {
+        ums_note_breakpoints( self, (const CONTEXT *)call->args[1] );
+        if (self->inside == call->sp) self->inside = 0;
+    }
+    if (!target || target == self || target->kind != CONTEXT_WORKER ||
+        !ums_has_access( (HANDLE)call->args[0], THREAD_SET_CONTEXT ))
+        return (uint64_t)native( call );
+    if (!load_context( &context, call->args[1] )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    if (!ums_hold_worker( self, target, &hold )) return (uint64_t)native( call );
+    if (wait_for_carrier( target ))
+    {
+        status = ke_set_worker_context( target, hold.thread, &context );
+        if (!status) ums_note_breakpoints( target, &context );
+        ums_worker_pin( target );
+    }
+    ums_let_go( self, target, &hold, 0 );
+    return (uint64_t)status;
+}

@@ -1,0 +1,119 @@
+/*
+ * Threads that somebody stops, and starts again. These calls come here from every thread of the
+ * process.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "hook.h"
+#include "threads.h"
+
+/* Whoever sees the count may resume it, and waits for it to be suspended (resume). */
+static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
+{
+    NTSTATUS status;
+    uint64_t word;
+    int blocked;
+
+    atomic_store( &self->self_suspending, 1 );
+    ums_context_suspended( self );
+    blocked = ums_worker_block( self, 0 );
+    status = native( call );
+    atomic_store( &self->self_suspending, 0 );
+    if (status) ums_context_resumed( self, 0, &word );
+    if (blocked) ums_worker_back( self );
+    return (uint64_t)status;
+}
+
+uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self )
+{
+    HANDLE thread = (HANDLE)call->args[0];
+    uint32_t tid = thread == GetCurrentThread() ? GetCurrentThreadId() : ums_thread_id( thread );
+    struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
+    NTSTATUS status;
+    uint32_t count;
+    int stopped;
+
+    (void)row;
+    if (!target && tid && (ending = ums_context_of_ending( tid )))
+        return (uint64_t)ums_suspend_still( call, ending, tid, NULL );
+    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
+    if (target == self) return suspend_self( call, self );
+
+    /* Stopped while it ran and resumed since: its thread stands still, suspended once, until it is
+       executed; a further suspension is only counted. */
+    if (!ums_suspend_begin( self, target, tid, &count, &stopped )) return (uint64_t)native( call );
+    if (stopped)
+    {
+        ums_suspend_end( self, target, 1 );
+        return ums_store_ulong( call->args[1], 0 );
+    }
+    if (!(status = ums_suspend_still( call, target, tid, self ))) ums_worker_stopped( target );
+    ums_suspend_end( self, target, !status );
+    return (uint64_t)status;
+}
+
+/* A scheduler that stood still in the middle of our code has kept a worker that was suspended, or
+   killed, meanwhile. s->current is read while it still stands. */
+static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *target,
+                                  struct ums_context *self )
+{
+    struct ums_scheduler *s = target->scheduler;
+    struct ums_context *w = s ? s->current : NULL;
+    int64_t begin = ke_clock();
+    NTSTATUS status = native( call );
+
+    if (status || !w) return status;
+    ums_hold_self( self, 1 );
+    if (atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
+    else
+    {
+        /* who is suspending it may have given up for this scheduler, and be about to say so */
+        while ((atomic_load( &w->word ) & WORD_SUSPENDING) && ke_clock() - begin < PATIENCE)
+            ums_let_others_go_on( self );
+        ums_worker_kept( w );
+    }
+    ums_hold_self( self, -1 );
+    return status;
+}
+
+/* Every suspension by this process is counted before it is made. So where none is counted the
+   thread is left alone: a suspension may be counted and made as we look, and a worker that was
+   stopped in user code stands still until it is executed. (What another process has suspended, it
+   resumes.) */
+uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
+                             struct ums_context *self )
+{
+    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
+    int64_t begin = ke_clock();
+    int continued = 0, wait = 1;
+    uint32_t count;
+    ULONG before;
+    uint64_t word;
+    NTSTATUS status = 0;
+
+    (void)row;
+    if (target && target->kind == CONTEXT_SCHEDULER)
+        return (uint64_t)resume_scheduler( call, target, self );
+    if (!target || !ums_has_access( (HANDLE)call->args[0], THREAD_SUSPEND_RESUME ))
+        return (uint64_t)native( call );
+    ums_hold_self( self, 1 );
+    while ((count = ums_context_resumed( target, wait, &word )) == SUSPEND_WAIT)
+    {
+        ums_let_others_go_on( self );
+        wait = ke_clock() - begin < PATIENCE;
+    }
+    if (count == 1) continued = ums_worker_continued( target, word );
+    if (!count || continued) before = count;
+    else status = ums_resume_worker( (HANDLE)call->args[0], target, &before );
+    ums_hold_self( self, -1 );                  /* it may be executed by now, and wait for this */
+    return status ? (uint64_t)status : ums_store_ulong( call->args[1], before );
+}

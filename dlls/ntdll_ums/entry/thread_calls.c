@@ -1,0 +1,89 @@
+/*
+ * Calls of our own that stop threads, start them again and look at their registers: past the
+ * handlers of the hook. And what the registers of a stopped thread say.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "hook.h"
+#include "host/ke_win32.h"
+#include "threads.h"
+
+static ums_status thread_call( const char *name, void *thread, void *argument )
+{
+    struct ums_call call = { .nr = ums_call_number( name ) };
+
+    call.args[0] = (uint64_t)(ULONG_PTR)thread;
+    call.args[1] = (uint64_t)(ULONG_PTR)argument;
+    call.stack = ((NT_TIB *)NtCurrentTeb())->StackBase;       /* it has no arguments there */
+    return (ums_status)ums_call_native( &call, NULL );
+}
+
+ums_status ums_suspend_native( void *thread, ULONG *count )
+{
+    return thread_call( "NtSuspendThread", thread, count );
+}
+
+ums_status ums_resume_native( void *thread, ULONG *count )
+{
+    return thread_call( "NtResumeThread", thread, count );
+}
+
+ums_status ums_get_context_native( void *thread, void *context )
+{
+    return thread_call( "NtGetContextThread", thread, context );
+}
+
+ums_status ums_set_context_native( void *thread, const void *context )
+{
+    return thread_call( "NtSetContextThread", thread, (void *)context );
+}
+
+/* Undo a suspension that was counted. One that suspends itself is counted before its thread is
+   suspended: a resume that comes in between is for that suspension, or for another one that was
+   undone in its place, and must not be lost. */
+ums_status ums_resume_worker( void *thread, const struct ums_context *target, ULONG *count )
+{
+    ULONG before;
+    ums_status status;
+
+    while (!(status = ums_resume_native( thread, &before )) && !before &&
+           atomic_load( &target->self_suspending ))
+        SwitchToThread();
+    if (count) *count = before;
+    return status;
+}
+
+int ums_has_access( HANDLE handle, ACCESS_MASK access )
+{
+    OBJECT_BASIC_INFORMATION info;
+
+    return !NtQueryObject( handle, ObjectBasicInformation, &info, sizeof(info), NULL ) &&
+           (info.GrantedAccess & access) == access;
+}
+
+/* Does it stand still behind the hook, in a call of its program that was handed on? */
+int ums_is_in_native_call( const CONTEXT *context )
+{
+    extern char ums_dispatcher_landing[], ums_dispatcher_landed[];
+
+    return ums_hook_owns( (const void *)context->Rip ) ||
+           context->Rip - (ULONG_PTR)ums_dispatcher_landing <=
+           (ULONG_PTR)ums_dispatcher_landed - (ULONG_PTR)ums_dispatcher_landing;
+}
+
+/* In the middle of something of ours? What sleeps is not, nor what makes a call of its own through
+   the copy of a patched stub. */
+int ums_is_in_our_code( const CONTEXT *context )
+{
+    if (ums_hook_owns( (const void *)context->Rip ))
+        return ke_is_our_code( *(const ULONG_PTR *)context->Rsp );
+    return ke_is_our_code( context->Rip ) && !ke_is_asleep( context );
+}

@@ -1,0 +1,89 @@
+/*
+ * What the handlers of calls that stop threads, end them, or want their registers have in common.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef UMS_THREADS_H
+#define UMS_THREADS_H
+
+#include <windows.h>
+#include "hook.h"
+
+struct ums_context;
+struct ums_scheduler;
+
+/* 100 ns. So long we wait for a suspension that is being made. Whoever makes it may have been
+   suspended in the middle of it, by our caller even; or the machine is busy, and then it would be
+   wrong to go on. */
+#define PATIENCE 100000000
+
+static inline NTSTATUS native( struct ums_call *call )
+{
+    return (NTSTATUS)ums_call_native( call, NULL );
+}
+
+/* ---- thread_calls.c ---- */
+
+int ums_has_access( HANDLE handle, ACCESS_MASK access );
+
+/* Does it stand still behind the hook, in a call of its program that was handed on? */
+int ums_is_in_native_call( const CONTEXT *context );
+
+/* In the middle of something of ours? What sleeps is not, nor what makes a call of its own through
+   the copy of a patched stub. */
+int ums_is_in_our_code( const CONTEXT *context );
+
+/* ---- hold.c ---- */
+
+/* While its target, or the target's carrier, stands still, or a scheduler has not been told, a
+   worker that does this must not be stopped itself. (A plain thread that is leaves them so.) */
+void ums_hold_self( struct ums_context *self, int more );
+
+/* For somebody who has to wait for another: they may be waiting for each other. */
+void ums_let_others_go_on( struct ums_context *self );
+
+/* Make somebody's suspension, until the thread stands still where nobody waits for it. */
+NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *target, uint32_t tid,
+                            struct ums_context *self );
+
+/* From here on it cannot be executed, and who resumes it waits. *stopped: it had been stopped, and
+   resumed since. 0: too often already, or the thread has just ended. */
+int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                       uint32_t *count, int *stopped );
+
+/* The word that is left. */
+uint64_t ums_suspend_end( struct ums_context *self, struct ums_context *target, int made );
+
+/* Behind a suspension that came to nothing: put right how often the thread is suspended, to the
+   system. left: of ums_suspend_end. */
+void ums_drop_surplus( HANDLE thread, const struct ums_context *target, uint32_t count,
+                       uint64_t left );
+
+/* A worker that stands still where nobody waits for it, off its carrier, and cannot be executed:
+   somebody suspends it, in vain at last. */
+struct hold
+{
+    uint32_t count;                             /* how often it was suspended before */
+    int      stopped;                           /* its thread stood still already */
+    int      held;                              /* we have suspended that */
+    HANDLE   thread;
+};
+
+/* One at a time; hold_taken gives the turn back. Not while self is held. */
+void ums_take_turn( struct ums_context *target );
+
+/* 0: suspended too often already, or ended. */
+int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold );
+
+/* dead: nobody is there to go on. */
+void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold, int dead );
+
+/* ---- hook_kill_scheduler.c ---- */
+
+/* Until it has ended by itself, or can be ended here. It may leave the mode meanwhile, and another
+   thread have the context: but only while it runs. */
+NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
+                             struct ums_context *self );
+
+#endif /* UMS_THREADS_H */
