@@ -11,6 +11,7 @@ import copy
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -105,7 +106,47 @@ def made_up(folder):
     status, out, _ = umstrace(os.path.join(folder, 'trace.json'))
     expect(status == 0 and 'NtReadFile' in out and '2 ms' in out, 'text', out)
     nobody_reads(os.path.join(folder, 'trace.json'))
+    by_lines(trace, folder)
+    contrast()
     bad_traces(trace, folder)
+
+
+def by_lines(trace, folder):
+    """A trace in the form that the shim writes is read in parts, and says the same."""
+    path = os.path.join(folder, 'lines.json')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write('{"displayTimeUnit":"ns","traceEvents":[\n' + ',\n'.join(map(json.dumps, trace['traceEvents']))
+                   + '\n],\n"otherData":' + json.dumps({**trace['otherData'], 'lost': 3, 'begins': 7.5}) + '}\n')
+    parts, whole = summary(path), summary(write(trace, folder))
+    expect((parts['lost'], parts['begins']) == (3, 7.5), 'lost', parts['lost'], parts['begins'])
+    expect({**parts, 'lost': 0, 'begins': 0} == whole, 'in parts', parts, whole)
+    status, _, err = umstrace('--check', path)
+    expect(status == 3 and 'begins at 7.5 us' in err, 'events are missing', status, err)
+    out = os.path.join(folder, 'lines.html')
+    umstrace('--html', out, path)
+    with open(out, encoding='utf-8') as file:
+        expect('"begins":7.5' in file.read().replace(' ', ''), 'the page does not know where it begins')
+
+
+def contrast():
+    """Text on the page has a contrast of 4.5 at least (WCAG AA), in either theme."""
+    with open(os.path.join(TOP, 'scripts', 'umstrace.html'), encoding='utf-8') as file:
+        blocks = re.findall(r':root(?:\[data-theme=dark\])? \{(.*?)\}', file.read(), re.DOTALL)
+    light, dark = (dict(re.findall(r'--(\w+): (#[0-9a-f]{6})', block)) for block in blocks)
+
+    def luminance(color):
+        parts = [int(color[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+        parts = [part / 12.92 if part <= .03928 else ((part + .055) / 1.055) ** 2.4 for part in parts]
+        return .2126 * parts[0] + .7152 * parts[1] + .0722 * parts[2]
+
+    def ratio(one, two):
+        low, high = sorted((luminance(one), luminance(two)))
+        return (high + .05) / (low + .05)
+
+    for name, theme in (('light', light), ('dark', {**light, **dark})):
+        for text, ground in (('text', 'card'), ('soft', 'card'), ('soft', 'page'), ('flow', 'card'), ('ink', 'run'), ('ink', 'run2'),
+                             ('dim', 'block'), ('dim', 'ready'), ('dim', 'queued'), ('dim', 'idle')):
+            expect(ratio(theme[text], theme[ground]) >= 4.5, name, text, 'on', ground, ratio(theme[text], theme[ground]))
 
 
 def nobody_reads(path):
@@ -140,6 +181,7 @@ def bad_traces(good, folder):
     broken('no list', 'comes after', lambda e: [x.update(cat='odd') for x in e if x.get('cat') == 'queued'])
     broken('an odd event', 'unknown kind', lambda e: e.append(event('Q', 1, 1e9)))
     broken('no name', 'lacks', lambda e: e[0].pop('cat'))
+    broken('another end', 'is open', lambda e: e[index(e, 'E', 1)].update(name='worker 9'))
     for content, want in (('', 'empty'), ('[1,', 'no JSON'), ('{}', 'traceEvents'), ('{"traceEvents":[]}', 'UMS_TRACE')):
         path = os.path.join(folder, 'trace.json')
         with open(path, 'w', encoding='utf-8') as file:
@@ -243,6 +285,14 @@ def small_rings(folder, umsrun, program):
     # there is room for 1024 in each; all stays but the last ones are gone
     expect(0 < s['executed'] < counts(out)['executed'] / 4, 'executed', s['executed'], out)
     expect(s['lost'] >= 2 * (counts(out)['executed'] - s['executed']), 'lost', s['lost'], s['executed'], out)
+    # it begins where every ring does: a scheduler's row then fills the time, and all rates are of that time
+    with open(path, encoding='utf-8') as file:
+        trace = json.load(file)
+    begins = trace['otherData']['begins']
+    expect(all(e['ts'] >= begins for e in trace['traceEvents'] if 'ts' in e), 'events before', begins)
+    expect(begins > 0 and s['begins'] == begins, 'begins', begins, s['begins'])
+    status, _, err = umstrace('--check', path)
+    expect(status == 3 and 'events are missing' in err, '--check of it', status, err)
     again = start(umsrun, program, os.path.join(folder, 'none', 'x.json'), 'exit')
     again.communicate(timeout=100)
     expect(again.returncode == 0, 'a bad path', again.returncode)
@@ -259,11 +309,18 @@ def page(folder, umsrun, program):
     with open(out, encoding='utf-8') as file:
         expect('http' not in file.read().replace('http://www.w3.org', ''), 'the page names something outside')
     rows = len(summary(trace)['schedulers']) + summary(trace)['workers']
+
+    def open_page(wish):
+        return subprocess.run(['chromium', '--headless=new', '--no-sandbox', '--disable-gpu', '--dump-dom',
+                               '--virtual-time-budget=3000', '--user-data-dir=' + folder + '/chrome',
+                               f'file://{out}#{wish}'], capture_output=True, text=True, timeout=100,
+                              check=False).stdout
+
+    expect('>nothing found<' in open_page('filter=NtNothing'), 'a search that finds nothing does not say so')
+    dom = open_page('filter=ntdelayexecution')      # six workers slept, and both schedulers ran some of them
+    expect('>8 rows<' in dom, 'the search does not find calls', dom[dom.find('id="found"'):][:80])
     for theme in ('light', 'dark'):
-        dom = subprocess.run(['chromium', '--headless=new', '--no-sandbox', '--disable-gpu', '--dump-dom',
-                              '--virtual-time-budget=3000', '--user-data-dir=' + folder + '/chrome',
-                              f'file://{out}#theme={theme}'], capture_output=True, text=True, timeout=100,
-                             check=False).stdout
+        dom = open_page(f'theme={theme}')
         expect(f'data-drawn="{rows}"' in dom, theme, 'rows are not drawn', len(dom))
         expect(f'data-theme="{theme}"' in dom, theme)
         expect('NtDelayExecution' in dom, theme, 'no table of calls')

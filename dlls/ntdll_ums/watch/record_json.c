@@ -1,15 +1,20 @@
 /*
- * The record as Trace Event JSON, which Perfetto and chrome://tracing open. Host-free; no heap, no C
- * library: it runs on the last way out of a process.
+ * The record as Trace Event JSON, which Perfetto, chrome://tracing and speedscope open. Host-free; no heap,
+ * no C library: it runs on the last way out of a process.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The rings are merged by time. What is open, on the row of a scheduler and of a worker, is a small
- * state; each event closes some of it and opens some. An event that does not fit what is known, as
- * after a ring has lost its oldest, closes nothing. So the text is in order of time as a whole, and
- * on each row every slice that begins ends. What a slice is called and what its arguments are is
- * written down in docs/tracing.md; scripts/umstrace relies on it.
+ * state; each event closes some of it and opens some. An event that does not fit what is known closes
+ * nothing. So the text is in order of time as a whole, and on each row every slice that begins ends;
+ * the end repeats the name, which speedscope needs. What a slice is called and what its arguments are
+ * is written down in docs/tracing.md; scripts/umstrace relies on it.
+ *
+ * A ring that ran over has lost its oldest events, and each ring loses its own. Before the latest first
+ * event of those rings the schedule has holes: a worker would seem ready for seconds because the ring of
+ * its scheduler does not reach back that far. So the text begins there ("begins" in otherData), and only
+ * the names of rows are taken from earlier events.
  */
 
 #include "record.h"
@@ -33,6 +38,8 @@ struct worker_row
     uint8_t  open;                              /* of enum open */
     uint8_t  named;
     uint32_t flow;                              /* of the last block, until it is queued */
+    uint32_t call;                              /* of the open kernel or block slice */
+    const char *off;                            /* name of the open OPEN_OFF slice; NULL: its call */
 };
 
 struct scheduler_row
@@ -187,10 +194,17 @@ static void begin_call( uint32_t row, uint64_t stamp, const char *cat, uint32_t 
     put( "\"}" );
 }
 
+/* Up to the name: the caller puts that and the rest. */
 static void end_slice( uint32_t row, uint64_t stamp )
 {
     begin_event( "E", row, stamp );
-    put_char( '}' );
+    put( ",\"name\":\"" );
+}
+
+static void end_idle( uint32_t scheduler, uint64_t stamp )
+{
+    end_slice( scheduler, stamp );
+    put( "idle\"}" );
 }
 
 static void put_flow( const char *ph, uint32_t row, uint64_t stamp, uint32_t flow )
@@ -221,13 +235,31 @@ static struct scheduler_row *scheduler_row( uint32_t scheduler )
     return s;
 }
 
+static void put_slice_name( const struct worker_row *w, unsigned int open )
+{
+    if (open == OPEN_RUN)
+    {
+        put( "scheduler " );
+        put_number( w->on );
+    }
+    else if (open == OPEN_HOME) put( "at home" );
+    else if (open == OPEN_OFF && w->off) put( w->off );
+    else put_call( w->call );
+}
+
+/* Before w->on is cleared: the name of the run slice is made of it. */
 static void close_worker( uint32_t worker, uint64_t stamp, unsigned int which )
 {
     struct worker_row *w = &worker_rows[worker];
     unsigned int open;
 
     for (open = OPEN_OFF; open; open >>= 1)
-        if (w->open & which & open) end_slice( WORKER_ROW + worker, stamp );
+    {
+        if (!(w->open & which & open)) continue;
+        end_slice( WORKER_ROW + worker, stamp );
+        put_slice_name( w, open );
+        put( "\"}" );
+    }
     w->open &= ~which;
 }
 
@@ -238,8 +270,10 @@ static void close_run( uint32_t worker, uint64_t stamp, const char *end, const u
 
     close_worker( worker, stamp, ~0u );
     if (!w->on) return;
-    begin_event( "E", w->on, stamp );
-    put( ",\"args\":{\"end\":\"" );
+    end_slice( w->on, stamp );
+    put( "worker " );
+    put_number( worker );
+    put( "\",\"args\":{\"end\":\"" );
     put( end );
     if (call)
     {
@@ -256,7 +290,7 @@ static void close_scheduler( uint32_t scheduler, uint64_t stamp )
     struct scheduler_row *s = &scheduler_rows[scheduler];
 
     if (s->worker) close_run( s->worker, stamp, "unknown", NULL );
-    if (s->idle) end_slice( scheduler, stamp );
+    if (s->idle) end_idle( scheduler, stamp );
     s->idle = 0;
 }
 
@@ -265,6 +299,7 @@ static void open_off( uint32_t worker, uint64_t stamp, const char *name )
     begin_slice( WORKER_ROW + worker, stamp, name, name );
     put( "\"}" );
     worker_rows[worker].open = OPEN_OFF;
+    worker_rows[worker].off = name;
 }
 
 static void do_execute( uint32_t scheduler, uint32_t worker, uint64_t stamp )
@@ -301,6 +336,8 @@ static void do_block( uint32_t worker, uint64_t stamp, uint32_t call )
     close_run( worker, stamp, "block", &call );
     begin_call( WORKER_ROW + worker, stamp, "block", call );
     w->open = OPEN_OFF;
+    w->off = NULL;
+    w->call = call;
 }
 
 static void do_queue( uint32_t worker, uint64_t stamp )
@@ -320,6 +357,7 @@ static void do_kernel( uint32_t worker, uint64_t stamp, uint32_t call )
     if (!(w->open & OPEN_RUN) || (w->open & OPEN_KERNEL)) return;
     begin_call( WORKER_ROW + worker, stamp, "kernel", call );
     w->open |= OPEN_KERNEL;
+    w->call = call;
 }
 
 static void do_home( uint32_t worker, uint64_t stamp )
@@ -396,7 +434,7 @@ static void do_event( const struct ums_event *event )
     case EVENT_LEAVE: close_scheduler( scheduler, stamp ); break;
     case EVENT_IDLE:  do_idle( scheduler, stamp, EVENT_ARG( what ) ); break;
     case EVENT_BUSY:
-        if (scheduler_rows[scheduler].idle) end_slice( scheduler, stamp );
+        if (scheduler_rows[scheduler].idle) end_idle( scheduler, stamp );
         scheduler_rows[scheduler].idle = 0;
         break;
     default:
@@ -412,6 +450,7 @@ struct reader
     struct ums_ring *ring;
     uint64_t at, end;
     uint64_t lost;
+    int      ran_over;
 };
 
 static struct reader readers[RECORD_RINGS];
@@ -462,6 +501,7 @@ static void start_reader( struct reader *reader, struct ums_ring *ring )
     reader->ring = ring;
     reader->at = head > room - RECORD_SLACK ? head - (room - RECORD_SLACK) : 0;
     reader->lost = reader->at;
+    reader->ran_over = reader->at != 0;
     reader->end = reader->at;
     for (at = reader->at; at < head; at++)
     {
@@ -475,6 +515,29 @@ static void start_reader( struct reader *reader, struct ums_ring *ring )
         reader->end++;
     }
     if (ring == &ums_record->ring[0]) sort( reader );
+}
+
+/* The latest first event of the rings that ran over; 0: none did. */
+static uint64_t first_complete( void )
+{
+    uint64_t first = 0;
+    unsigned int i;
+
+    for (i = 0; i < RECORD_RINGS; i++)
+    {
+        const struct reader *r = &readers[i];
+
+        if (!r->ran_over || r->at == r->end) continue;
+        if (stamp_at( r->ring, r->at ) > first) first = stamp_at( r->ring, r->at );
+    }
+    return first;
+}
+
+static int names_row( const struct ums_event *event )
+{
+    uint64_t what = atomic_load_explicit( &event->what, memory_order_relaxed );
+
+    return EVENT_KIND( what ) == EVENT_ENTER || EVENT_KIND( what ) == EVENT_START;
 }
 
 static struct reader *oldest( void )
@@ -512,18 +575,24 @@ static void put_head( void )
     put( "}}" );
 }
 
-static void put_tail( uint64_t lost )
+static void put_tail( uint64_t lost, uint64_t first )
 {
     put( "\n],\n\"otherData\":{\"producer\":\"ums\",\"format\":1,\"about\":" );
     put_string( ums_record->about );
     put( ",\"lost\":" );
     put_number( lost );
+    if (first)
+    {
+        put( ",\"begins\":" );
+        put_time( first );
+    }
     put( "}}\n" );
 }
 
 int ums_record_write( int (*write)( const char *text, size_t size ) )
 {
-    uint64_t lost = 0, last = 0;
+    uint64_t lost = 0, last = 0, first;
+    struct ums_event *event;
     struct reader *reader;
     uint32_t i;
 
@@ -534,15 +603,18 @@ int ums_record_write( int (*write)( const char *text, size_t size ) )
         start_reader( &readers[i], &ums_record->ring[i] );
         lost += readers[i].lost;
     }
+    first = first_complete();
     put_head();
     while ((reader = oldest()))
     {
-        last = stamp_at( reader->ring, reader->at );
-        do_event( event_at( reader->ring, reader->at++ ) );
+        event = event_at( reader->ring, reader->at++ );
+        last = atomic_load_explicit( &event->stamp, memory_order_relaxed );
+        if (last >= first || names_row( event )) do_event( event );
+        else lost++;
     }
     for (i = 0; i < 0x10000; i++) close_scheduler( i, last );
     for (i = 0; i < worker_count; i++) close_worker( i, last, ~0u );
-    put_tail( lost );
+    put_tail( lost, first );
     flush_text();
     return !failed;
 }
