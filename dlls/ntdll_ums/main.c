@@ -245,6 +245,6 @@ BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved 
     (void)reserved;
     if (reason != DLL_PROCESS_ATTACH) return TRUE;
     DisableThreadLibraryCalls( instance );
-    ums_settings_start();
+    ums_settings_start( ums_trusts_environment() );
     return TRUE;
 }

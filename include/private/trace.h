@@ -81,8 +81,8 @@ static inline const char *ums_setting_text( enum setting id )
 }
 
 /* Before anything else of the DLL: read all settings, open the log, say what is wrong with them.
-   In DllMain. */
-void ums_settings_start( void );
+   trusted: of ums_trusts_environment. In DllMain. */
+void ums_settings_start( int trusted );
 /* By that: to be able to say something. program: its name, without .exe. */
 void ums_log_start( struct settings *s, const char *program );
 /* The path, in UTF-8, that a setting of kind PATH means now. program: as above. path: SETTING_TEXT

@@ -12,6 +12,7 @@
 #ifndef UMS_HOOK_H
 #define UMS_HOOK_H
 
+#include "host/access.h"
 #include "private/nttypes.h"
 
 struct ums_context;
@@ -147,14 +148,29 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
 uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self );
 
+/* handlers, hook_handles.c. Does the call name a handle that the table of handles knows? */
+int ums_is_handle_of_ours( const struct ums_call *call );
+uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
+                            struct ums_context *self );
+uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *call,
+                                struct ums_context *self );
+uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *call,
+                                   struct ums_context *self );
+uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self );
+uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *call,
+                                  struct ums_context *self );
+
+/* hook_hands.c: a call that is not special, by a hand that is no UMS worker. */
+struct ums_hand;
+uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct ums_call *call );
+
 /* These registers are, or will be, its thread's own. */
 void ums_note_breakpoints( struct ums_context *w, const void *context );
 /* The id of a thread of this process, or 0. The scheduler or live worker behind a handle, or NULL.
    Both enter the kernel. */
 uint32_t ums_thread_id( void *thread );
 struct ums_context *ums_context_of_handle( void *thread, struct ums_context *self );
-/* A status: a ULONG where the caller wants it, if he does. */
-uint64_t ums_store_ulong( uint64_t where, uint32_t value );
 
 /* By the warden. */
 void ums_scheduler_gone( struct ums_context *context );
@@ -187,9 +203,5 @@ uint64_t ums_call_dispatcher( uint64_t nr, const uint64_t *args );
 uint64_t ums_call_stub( void *stub, const uint64_t *args );
 /* Put another TEB into GS; where that takes a system call, one to the Linux kernel. */
 void ums_set_teb( void *teb );
-/* Store, or load, through a pointer that may be bad: 0 if it faults. */
-int ums_try_store( void *to, uint64_t value );
-int ums_try_store32( void *to, uint32_t value );
-int ums_try_load( const void *from, uint64_t *value );
 
 #endif /* UMS_HOOK_H */

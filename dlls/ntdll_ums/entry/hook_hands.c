@@ -9,6 +9,7 @@
 
 #include <windows.h>
 #include "factory/factory_host.h"
+#include "hook.h"
 #include "host/ke_win32.h"
 
 /* A wait that is satisfied when it is tried has not blocked. */

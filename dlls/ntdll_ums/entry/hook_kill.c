@@ -16,7 +16,7 @@
 #include "watch/hud.h"
 #include "host/ke_win32.h"
 #include "factory/factory_host.h"
-#include "api/thread.h"
+#include "host/thread.h"
 #include "threads.h"
 
 /* A worker is killed when it is off its carrier, which would else go on with the stack and the TEB

@@ -71,14 +71,6 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
     return (uint64_t)native( call );
 }
 
-/* A ULONG where the caller wants it: a previous suspend count, a length. */
-uint64_t ums_store_ulong( uint64_t where, uint32_t count )
-{
-    if (where && !ums_try_store32( (void *)where, count ))
-        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
-    return STATUS_SUCCESS;
-}
-
 /* Where a worker or a scheduler comes into code of ours that does not bear an exception in it: what
    a thread does there depends on who it is, carried or not, and each exception changes that. */
 static int is_door( uint64_t rip )

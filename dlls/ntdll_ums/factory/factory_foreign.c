@@ -22,7 +22,7 @@
 #include <string.h>
 #include "factory_host.h"
 #include "host/ke_win32.h"
-#include "api/thread.h"
+#include "host/thread.h"
 #include "workerfactory.h"
 
 #define SECTION_SIZE 0x1000

@@ -26,7 +26,6 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winternl.h>
-#include <string.h>
 #include "factory_host.h"
 #include "host/ke_win32.h"
 #include "workerfactory.h"
@@ -38,15 +37,6 @@
 #define ENTRY_KIND    ((uint64_t)7)
 #define ENTRY_NUMBER  ((uint64_t)1 << 31)
 #define ENTRY_VALUE( entry ) ((uint32_t)((entry) >> 3) & 0xfffffff)
-
-enum entry_kind
-{
-    ENTRY_NONE,
-    ENTRY_FACTORY,
-    ENTRY_PORT,
-    ENTRY_OWN,                                  /* the shim's: to the program there is none */
-    ENTRY_CLOSING
-};
 
 static _Atomic uint64_t *entries;
 static _Atomic uint8_t committed[MAX_HANDLES / PAGE_ENTRIES];
@@ -64,9 +54,9 @@ int ums_handles_init( void )
 
 /* ---- the table ---- */
 
-static enum entry_kind entry_kind( uint64_t entry )
+static enum handle_kind entry_kind( uint64_t entry )
 {
-    return (enum entry_kind)(entry & ENTRY_KIND);
+    return (enum handle_kind)(entry & ENTRY_KIND);
 }
 
 static _Atomic uint64_t *entry_at( HANDLE handle, int make )
@@ -90,7 +80,7 @@ static uint64_t entry_load( HANDLE handle )
     return entry ? atomic_load( entry ) : ENTRY_NONE;
 }
 
-static uint64_t next_entry( uint64_t entry, enum entry_kind kind, uint32_t value )
+static uint64_t next_entry( uint64_t entry, enum handle_kind kind, uint32_t value )
 {
     return ((entry & ~(ENTRY_NUMBER - 1)) + ENTRY_NUMBER) | (uint64_t)value << 3 | kind;
 }
@@ -117,7 +107,7 @@ static struct ums_factory *entry_factory( uint64_t entry )
 static void handle_gone( struct ums_factory *f );
 
 /* A handle that is new: what the table had of that value is over. */
-static void entry_set( HANDLE handle, enum entry_kind kind, uint32_t value )
+static void entry_set( HANDLE handle, enum handle_kind kind, uint32_t value )
 {
     _Atomic uint64_t *entry = entry_at( handle, 1 );
     uint64_t old;
@@ -278,18 +268,24 @@ static void handle_gone( struct ums_factory *f )
     ums_factory_unref( f );
 }
 
-/* ---- the hook ---- */
+/* ---- for the entry hook, which sees handles come and go ---- */
 
-int ums_is_handle_of_ours( const struct ums_call *call )
+uint64_t ums_handle_entry( HANDLE handle )
 {
-    const char *name = ums_call_row( call )->name;
-    int index = name[2] == 'D';                 /* NtDuplicateObject: the second argument */
-
-    return entry_kind( entry_load( (HANDLE)call->args[index] ) ) != ENTRY_NONE;
+    return entry_load( handle );
 }
 
-/* The entry while the handle is being closed, and what it was. */
-static uint64_t closing( HANDLE handle, uint64_t *before )
+enum handle_kind ums_entry_kind( uint64_t entry )
+{
+    return entry_kind( entry );
+}
+
+struct ums_factory *ums_entry_factory( uint64_t entry )
+{
+    return entry_factory( entry );
+}
+
+uint64_t ums_handle_closing( HANDLE handle, uint64_t *before )
 {
     _Atomic uint64_t *entry = entry_at( handle, 0 );
     uint64_t now = 0;
@@ -304,7 +300,8 @@ static uint64_t closing( HANDLE handle, uint64_t *before )
     return now;
 }
 
-static void closed( HANDLE handle, uint64_t now, uint64_t before, NTSTATUS status )
+void ums_handle_closed( HANDLE handle, uint64_t now, uint64_t before,
+                        NTSTATUS status )
 {
     _Atomic uint64_t *entry = entry_at( handle, 0 );
     uint64_t then;
@@ -314,22 +311,6 @@ static void closed( HANDLE handle, uint64_t now, uint64_t before, NTSTATUS statu
                   : next_entry( now, ENTRY_NONE, 0 );
     atomic_compare_exchange_strong( entry, &now, then );
     if (!status && entry_kind( before ) == ENTRY_FACTORY) handle_gone( entry_factory( before ) );
-}
-
-uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
-                            struct ums_context *self )
-{
-    HANDLE handle = (HANDLE)call->args[0];
-    uint64_t before, now;
-    NTSTATUS status;
-
-    (void)row; (void)self;
-    if (entry_kind( entry_load( handle ) ) == ENTRY_OWN)
-        return (uint64_t)(NTSTATUS)STATUS_INVALID_HANDLE;
-    now = closing( handle, &before );
-    status = (NTSTATUS)ums_call_native( call, NULL );
-    closed( handle, now, before, status );
-    return (uint64_t)status;
 }
 
 /* The handle may be good for something else only: then a copy is asked. */
@@ -347,8 +328,7 @@ int ums_is_this_process( HANDLE process )
     return id == GetCurrentProcessId();
 }
 
-/* The copy has what the original is, with the access that it was really given. */
-static void copied( HANDLE handle, uint64_t entry )
+void ums_handle_copied( HANDLE handle, uint64_t entry )
 {
     OBJECT_BASIC_INFORMATION info;
 
@@ -357,112 +337,7 @@ static void copied( HANDLE handle, uint64_t entry )
         ums_handle_is_factory( handle, entry_factory( entry ), info.GrantedAccess );
 }
 
-/* A copy and a close in one call may give the same value again. */
-uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *call,
-                                struct ums_context *self )
+void ums_handle_is_port( HANDLE handle, uint32_t concurrency )
 {
-    HANDLE handle = (HANDLE)call->args[1];
-    uint64_t args[UMS_MAX_ARGS], before, now = 0, copy;
-    struct ums_factory *f = NULL;
-    NTSTATUS status;
-
-    (void)row; (void)self;
-    ums_call_args( call, args );
-    before = entry_load( handle );
-    if (!ums_is_this_process( (HANDLE)args[0] )) return ums_call_native( call, NULL );
-    if (entry_kind( before ) == ENTRY_OWN && ((ULONG)args[6] & DUPLICATE_CLOSE_SOURCE))
-        return (uint64_t)(NTSTATUS)STATUS_INVALID_HANDLE;
-    if (entry_kind( before ) == ENTRY_FACTORY)
-    {
-        /* it must not go before the copy is noted */
-        if (!ums_factory_hold( entry_factory( before ) )) before = ENTRY_NONE;
-        else f = entry_factory( before );
-        args[4] = ums_factory_access( (ACCESS_MASK)args[4] );
-    }
-    if ((ULONG)args[6] & DUPLICATE_CLOSE_SOURCE) now = closing( handle, &before );
-    status = (NTSTATUS)ums_call_native( call, args );
-    if (!status && args[3] && ums_is_this_process( (HANDLE)args[2] ) &&
-        ums_try_load( (const void *)args[3], &copy )) copied( (HANDLE)copy, before );
-    closed( handle, now, before, status );
-    if (f) ums_factory_unref( f );
-    return (uint64_t)status;
-}
-
-static const WCHAR type_name[] = L"TpWorkerFactory";
-
-static uint64_t query_type( struct ums_call *call )
-{
-    OBJECT_TYPE_INFORMATION *info = (void *)call->args[2], type;
-    const uint64_t *from = (const uint64_t *)&type;
-    const ULONG size = sizeof(type) + sizeof(type_name);
-    char *text = (char *)(info + 1);
-    unsigned int i;
-
-    if ((ULONG)call->args[3] < size)
-    {
-        if (ums_store_ulong( call->stack[0], size )) goto bad;
-        return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
-    }
-    memset( &type, 0, sizeof(type) );
-    type.TypeName.Length        = sizeof(type_name) - sizeof(WCHAR);
-    type.TypeName.MaximumLength = sizeof(type_name);
-    type.TypeName.Buffer        = (WCHAR *)text;
-    type.GenericMapping.GenericRead    = 0x00020008;            /* [seen] */
-    type.GenericMapping.GenericWrite   = 0x00020004;
-    type.GenericMapping.GenericExecute = 0x00020003;
-    type.GenericMapping.GenericAll     = FACTORY_VALID_ACCESS;
-    type.ValidAccessMask               = FACTORY_VALID_ACCESS;
-    for (i = 0; i < sizeof(type) / sizeof(*from); i++)
-        if (!ums_try_store( (uint64_t *)info + i, from[i] )) goto bad;
-    for (i = 0; i < sizeof(type_name) / 4; i++)
-        if (!ums_try_store32( text + i * 4,
-                              type_name[i * 2] | (uint32_t)type_name[i * 2 + 1] << 16 )) goto bad;
-    return ums_store_ulong( call->stack[0], size );
-
-bad:
-    return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
-}
-
-uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *call,
-                                   struct ums_context *self )
-{
-    OBJECT_BASIC_INFORMATION *info = (void *)call->args[2];
-    uint64_t entry = entry_load( (HANDLE)call->args[0] );
-    NTSTATUS status;
-
-    (void)row; (void)self;
-    if (entry_kind( entry ) != ENTRY_FACTORY) return ums_call_native( call, NULL );
-    if ((ULONG)call->args[1] == ObjectTypeInformation) return query_type( call );
-    status = (NTSTATUS)ums_call_native( call, NULL );
-    if (!status && (ULONG)call->args[1] == ObjectBasicInformation && info->HandleCount > 1)
-    {
-        info->HandleCount--;                    /* ours is nobody's business */
-        info->PointerCount--;
-    }
-    return (uint64_t)status;
-}
-
-/* That a factory is a section is nobody's business either. */
-uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
-                              struct ums_context *self )
-{
-    (void)row; (void)self;
-    if (entry_kind( entry_load( (HANDLE)call->args[0] ) ) != ENTRY_FACTORY)
-        return ums_call_native( call, NULL );
-    return (uint64_t)(NTSTATUS)STATUS_OBJECT_TYPE_MISMATCH;
-}
-
-/* The concurrency is told once, and the host forgets it. */
-uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *call,
-                                  struct ums_context *self )
-{
-    NTSTATUS status = (NTSTATUS)ums_call_native( call, NULL );
-    uint32_t concurrency = (uint32_t)call->args[3];
-    uint64_t port;
-
-    (void)row; (void)self;
-    if (concurrency > 0xfffffff) concurrency = 0xfffffff;
-    if (!status && ums_try_load( (const void *)call->args[0], &port ))
-        entry_set( (HANDLE)port, ENTRY_PORT, concurrency );
-    return (uint64_t)status;
+    entry_set( handle, ENTRY_PORT, concurrency > 0xfffffff ? 0xfffffff : concurrency );
 }

@@ -1,5 +1,5 @@
 /*
- * Worker factories under Wine and Windows: handles, threads, and what the entry hook does for them.
+ * Worker factories under Wine and Windows: handles and threads.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -10,7 +10,6 @@
 #include <windows.h>
 #include <winternl.h>
 #include "factory.h"
-#include "entry/hook.h"
 #include "workerfactory.h"
 
 #define FACTORY_VALID_ACCESS 0x000f00ff         /* [seen] */
@@ -40,17 +39,28 @@ void ums_factory_look_abroad( struct ums_factory *f );
 
 int ums_is_this_process( HANDLE process );
 
-int ums_is_handle_of_ours( const struct ums_call *call );
-uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
-                            struct ums_context *self );
-uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *call,
-                                struct ums_context *self );
-uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *call,
-                                   struct ums_context *self );
-uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
-                              struct ums_context *self );
-uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *call,
-                                  struct ums_context *self );
+/* For the entry hook. */
+enum handle_kind
+{
+    ENTRY_NONE,
+    ENTRY_FACTORY,
+    ENTRY_PORT,
+    ENTRY_OWN,                                  /* the shim's: to the program there is none */
+    ENTRY_CLOSING
+};
+
+/* What the table has of a handle: an entry, and what is in it. */
+uint64_t ums_handle_entry( HANDLE handle );
+enum handle_kind ums_entry_kind( uint64_t entry );
+struct ums_factory *ums_entry_factory( uint64_t entry );
+/* Around NtClose: the entry that says "is being closed", and in *before what it was; 0 if there is
+   nothing to note. */
+uint64_t ums_handle_closing( HANDLE handle, uint64_t *before );
+void ums_handle_closed( HANDLE handle, uint64_t now, uint64_t before, NTSTATUS status );
+/* handle is a copy of what has this entry. It has the access that it was really given. */
+void ums_handle_copied( HANDLE handle, uint64_t entry );
+/* A new port with that concurrency. */
+void ums_handle_is_port( HANDLE handle, uint32_t concurrency );
 
 /* ---- factory_foreign.c ---- */
 
@@ -80,7 +90,7 @@ NTSTATUS ums_factory_wait( struct ums_factory *f, struct ums_packet *packets, ui
 /* ---- factory_threads.c ---- */
 
 /* The calling thread's hand, or NULL; one load from the TEB. */
-extern uint32_t ums_hand_offset;                /* hook_x86_64.S; 0 before the start */
+extern uint32_t ums_hand_offset;                /* access_x86_64.S; 0 before the start */
 
 static inline struct ums_hand *ums_hand_current( void )
 {
@@ -98,10 +108,5 @@ int ums_manager_init( void );
 void ums_manager_wait( void );
 /* The hand of a thread, or NULL. */
 struct ums_hand *ums_hand_of_thread( uint32_t tid );
-
-/* ---- hook_hands.c ---- */
-
-/* A call that is not special, by a hand that is no UMS worker. */
-uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct ums_call *call );
 
 #endif /* UMS_FACTORY_HOST_H */

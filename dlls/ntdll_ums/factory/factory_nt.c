@@ -17,6 +17,7 @@
 #include <string.h>
 #include "factory_host.h"
 #include "factory_guess.h"
+#include "host/access.h"
 #include "host/ke_win32.h"
 #include "watch/record.h"
 #include "main.h"

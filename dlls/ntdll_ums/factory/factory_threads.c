@@ -18,7 +18,7 @@
 #include <winternl.h>
 #include "factory_host.h"
 #include "host/ke_win32.h"
-#include "api/thread.h"
+#include "host/thread.h"
 #include "workerfactory.h"
 
 #define THREAD_BASE_PRIORITY 3                  /* THREADINFOCLASS ThreadBasePriority [doc] */

@@ -27,7 +27,7 @@
 #include "core/ums_core.h"
 #include "entry/hook.h"
 #include "ke_win32.h"
-#include "api/thread.h"
+#include "thread.h"
 #include "private/trace.h"
 
 #define LINUX_READ      0

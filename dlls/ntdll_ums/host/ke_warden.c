@@ -19,7 +19,7 @@
 #include "core/ums_core.h"
 #include "entry/hook.h"
 #include "ke_win32.h"
-#include "api/thread.h"
+#include "thread.h"
 
 #define LINUX_CLOCK_GETTIME   228
 #define LINUX_GET_ROBUST_LIST 274

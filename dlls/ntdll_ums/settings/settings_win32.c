@@ -130,13 +130,13 @@ static void report( const struct settings *s )
     }
 }
 
-void ums_settings_start( void )
+void ums_settings_start( int trusted )
 {
     struct settings *s = &ums_settings;
     DWORD error = GetLastError();
     struct program program;
 
-    settings_init( s, ums_trusts_environment() );
+    settings_init( s, trusted );
     if (!find_program( &program )) program.name[0] = 0;
     else if (s->trusted) read_conf( s, &program );
     read_environment( s );

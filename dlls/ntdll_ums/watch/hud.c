@@ -14,7 +14,7 @@
 #include <winternl.h>
 #include "core/ums_core.h"
 #include "host/ke_win32.h"
-#include "api/thread.h"
+#include "host/thread.h"
 #include "hud.h"
 #include "private/hud.h"
 #include "private/trace.h"

@@ -8,7 +8,7 @@
  * A slot whose context ends meanwhile is counted or not.
  */
 
-#include "core/ums_core.h"
+#include "ums_core.h"
 #include "private/hud.h"
 
 static void count_worker( struct ums_census *census, uint64_t word )

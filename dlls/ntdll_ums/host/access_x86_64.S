@@ -1,0 +1,91 @@
+/*
+ * Access to memory that may be bad, and where the thread's own words lie.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+        .data
+        .globl  ums_tls_offset, ums_hand_offset
+        .p2align 3
+ums_tls_offset:                                 /* in the TEB: the thread's context, */
+        .long   0
+ums_hand_offset:                                /* and its hand; 0 before the start */
+        .long   0
+
+        .text
+
+/*
+ * ums_try_store( to in rcx, value in rdx ), ums_try_load( from in rcx, value in rdx ): 1, or 0 if
+ * the access faults. The handler continues at a label behind, which clears rax.
+ */
+        .macro  TRY_BEGIN name
+        .globl  \name
+        .def    \name; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc \name
+\name:
+        .seh_handler try_handler, @except
+        .seh_handlerdata
+        .text
+        subq    $8,%rsp
+        .seh_stackalloc 8
+        .seh_endprologue
+        movl    $1,%eax
+        .endm
+
+        .macro  TRY_END
+        addq    $8,%rsp
+        ret
+        .seh_endproc
+        .endm
+
+        TRY_BEGIN ums_try_store
+        movq    %rdx,(%rcx)
+        TRY_END
+
+        TRY_BEGIN ums_try_store32
+        movl    %edx,(%rcx)
+        TRY_END
+
+        TRY_BEGIN ums_try_load
+        movq    (%rcx),%rcx
+        movq    %rcx,(%rdx)
+        TRY_END
+
+/* ums_try_gs( base in rcx ): read GS, and write it back */
+        TRY_BEGIN ums_try_gs
+        rdgsbase %rdx
+        wrgsbase %rdx
+        movq    %rdx,(%rcx)
+        TRY_END
+
+/* EXCEPTION_DISPOSITION try_handler( record, frame, context in r8, dispatch ): make the function
+   return 0, by context->Rip (0xf8). Its frame of 8 bytes stays as it is. */
+        .def    try_handler; .scl 3; .type 32; .endef
+        .p2align 4
+        .seh_proc try_handler
+try_handler:
+        .seh_endprologue
+        movl    4(%rcx),%eax                    /* ExceptionFlags */
+        testl   $0x66,%eax                      /* unwinding: nothing to do */
+        jnz     1f
+        leaq    .Ltry_failed(%rip),%rax
+        movq    %rax,0xf8(%r8)
+        xorl    %eax,%eax                       /* ExceptionContinueExecution */
+        ret
+1:      movl    $1,%eax                         /* ExceptionContinueSearch */
+        ret
+        .seh_endproc
+
+        .p2align 4
+        .seh_proc try_failed
+try_failed:
+        subq    $8,%rsp                         /* never executed: entered below */
+        .seh_stackalloc 8
+        .seh_endprologue
+.Ltry_failed:
+        xorl    %eax,%eax
+        addq    $8,%rsp
+        ret
+        .seh_endproc

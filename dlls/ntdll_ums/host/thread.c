@@ -1,0 +1,61 @@
+/*
+ * Threads that the shim makes, and how many of each kind there are.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A thread ends by itself, or the program ends it, which the hook sees. At the end of the process
+ * nothing has to be done for them.
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include "ke_win32.h"
+#include "thread.h"
+
+#define STACK_KEPT 0x4000                       /* below the stack pointer when a thread starts */
+#define SKIP_THREAD_ATTACH 2                    /* THREAD_CREATE_FLAGS [sym]: no DllMain hears of it,
+                                                   and it does not wait for the loader lock */
+
+NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
+                                 ULONG_PTR, SIZE_T, SIZE_T, void * );
+
+static _Atomic uint32_t counts[THREAD_KINDS];
+
+void ums_thread_begins( enum ums_thread_kind kind )
+{
+    atomic_fetch_add( &counts[kind], 1 );
+}
+
+NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
+                            SIZE_T reserve, SIZE_T commit, HANDLE *thread )
+{
+    ULONG flags = kind == THREAD_SERVICE ? SKIP_THREAD_ATTACH : 0;
+    NTSTATUS status;
+
+    ums_thread_begins( kind );                  /* it may end before we are back */
+    status = NtCreateThreadEx( thread, THREAD_ALL_ACCESS, NULL, GetCurrentProcess(), (void *)start,
+                               param, flags, 0, commit, reserve, NULL );
+    if (status) ums_thread_ends( kind );
+    return status;
+}
+
+void ums_thread_ends( enum ums_thread_kind kind )
+{
+    atomic_fetch_sub( &counts[kind], 1 );
+}
+
+uint32_t ums_thread_count( enum ums_thread_kind kind )
+{
+    return atomic_load( &counts[kind] );
+}
+
+/* A process may have thousands of parked threads. */
+void ums_thread_release_stack( void )
+{
+    NT_TIB *tib = (NT_TIB *)NtCurrentTeb();
+    char *low = tib->StackLimit, *high = (char *)__builtin_frame_address( 0 ) - STACK_KEPT;
+
+    high = (char *)((ULONG_PTR)high & ~(ULONG_PTR)0xfff);
+    if (high > low) VirtualAlloc( low, high - low, MEM_RESET, PAGE_READWRITE );
+}
