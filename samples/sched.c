@@ -136,7 +136,7 @@ static void sched_collect( struct sched *self )
     }
 }
 
-/* Suspended workers do not come back by themselves: those that were resumed are ready again. */
+/* Nothing reports that a suspended worker was resumed: look which of them are ready again. */
 static void sched_poll_suspended( struct sched *self )
 {
     struct sched_worker *worker;

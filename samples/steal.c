@@ -1,5 +1,5 @@
 /*
- * Work stealing: several schedulers, each with a ready queue of its own; who has nothing to do takes
+ * Work stealing: several schedulers, each with a ready queue of its own; one that has nothing to do takes
  * from the others.
  *
  * Copyright 2026 the UMS shim authors

@@ -16,7 +16,7 @@
 
 #define PE_COPIED 0x1       /* the DLLs beside the program were put there by us */
 
-/* what the file is, for the one who asks */
+/* what the file is, for --status */
 enum pe_kind { PE_PLAIN, PE_PROGRAM, PE_KERNEL32 };
 
 /* How our section begins. Behind it come the tables for the loader, then what the file had: its

@@ -50,7 +50,7 @@ void ums_say_args( enum log_channel channel, enum log_level level, const char *f
 
 /* What must not happen, or what the program will notice. */
 #define ums_err( ... )   UMS_SAY( UMS_CHANNEL, LOG_ERR, __VA_ARGS__ )
-/* What is probably not meant so. */
+/* What is probably a mistake. */
 #define ums_warn( ... )  UMS_SAY( UMS_CHANNEL, LOG_WARN, __VA_ARGS__ )
 /* What is active, and what was chosen. */
 #define ums_info( ... )  UMS_SAY( UMS_CHANNEL, LOG_INFO, __VA_ARGS__ )

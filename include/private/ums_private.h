@@ -26,7 +26,7 @@ struct ums_choice
 
 struct ums_private
 {
-    /* Of this struct: who is not of the same build looks here first. */
+    /* Of this struct: a caller of another build checks this first. */
     size_t size;
     /* Start the core and install the hook, once. NULL, or what does not fit. Any thread. */
     const char *(*activate)( void );

@@ -53,10 +53,10 @@ ums_status ums_list_create( struct ums_list **list )
     return STATUS_SUCCESS;
 }
 
-/* The list lives on, without a handle, while a scheduler or a worker refers to it: a worker may
-   be in the middle of signalling the very push that told the client that all is over. What is on
-   the list, or comes to it later, is taken off at once: nobody can dequeue it, but who knows a
-   context may execute it. A pusher that does not see deleted has pushed before, and is seen
+/* The list exists on, without a handle, while a scheduler or a worker refers to it: a worker may
+   still be signalling the push that told the client that everything is over. Contexts that are on
+   the list, or come to it later, are taken off at once: nobody can dequeue them, but whoever knows
+   a context may execute it. A pusher that does not see deleted has pushed before, and is seen
    here. */
 ums_status ums_list_delete( void *handle )
 {
@@ -109,7 +109,7 @@ void ums_list_push( struct ums_list *list, struct ums_context *context )
     if (atomic_load( &list->asked )) ke_event_set( list->event );
 }
 
-/* Of the calling thread, if anything is recorded and it is one's. */
+/* The calling thread's scheduler, if anything is recorded and the thread is one. */
 static struct ums_scheduler *recorded_scheduler( void )
 {
     struct ums_context *self;
@@ -128,7 +128,7 @@ static void note_dequeue( struct ums_scheduler *s, struct ums_context *context )
 
 /* Take all. The whole chain becomes executable before any of it is handed out. A client that polls
    its workers with Execute may run one of them from that moment on, and it may be linked again
-   somewhere: so the way on is read first. */
+   somewhere: so the next link is read first. */
 struct ums_context *ums_list_take( struct ums_list *list )
 {
     struct ums_context *first, *context, *next;

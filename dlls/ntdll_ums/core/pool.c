@@ -1,14 +1,13 @@
 /*
- * Pools of objects whose memory never goes back: handles can be checked, stale pointers stay
- * readable.
+ * Pools of objects whose memory is never returned to the system: handles can be checked, stale
+ * pointers stay readable.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A slot is a header and an object. Free slots form a stack; its head carries a tag that changes
- * with every pop and push, so that a slot which was popped and pushed again while somebody looked
- * (ABA) fails the exchange. No lock: a thread may be suspended anywhere in here without stopping
- * the others.
+ * A slot is a header and an object. Free slots form a stack. Its head carries a tag that changes with
+ * every pop and push, so the exchange fails if a slot was popped and pushed again meanwhile (ABA).
+ * There is no lock: a thread may be suspended anywhere in here without stopping the others.
  */
 
 #include "ums_core.h"
@@ -86,7 +85,7 @@ void ums_pool_free( struct ums_pool *pool, void *object )
     while (!atomic_compare_exchange_weak( &pool->free, &head, next ));
 }
 
-/* The caller has filled the object in and hands it out: from now on its address is a valid
+/* The caller has initialized the object and hands it out: from now on its address is a valid
    handle. */
 void ums_pool_open( void *object )
 {

@@ -7,9 +7,10 @@
  * Stands for the kernel's TpWorkerFactory. Threads are made by one thread, the manager, which is
  * woken when something has changed that may ask for one. It makes one at a time.
  *
- * What asks for a thread changes in other words than the ones that say so, so nobody relies on
- * having seen all of them at one time: whoever changes one looks at all of them afterwards
- * (ums_factory_check), and tells the manager if they ask. The manager clears asked before it looks.
+ * Whether a thread is wanted depends on several words, which change one at a time. Nobody relies on
+ * having seen all of them at one moment: whoever changes one looks at all of them afterwards
+ * (factory_check), and wakes the manager if a thread is wanted. The manager clears asked before it
+ * looks.
  */
 
 #include "factory.h"
@@ -167,8 +168,8 @@ static void factory_check( struct ums_factory *f )
     if (ums_factory_wants( f ) && !atomic_exchange( &f->asked, 1 )) ke_manager_wake();
 }
 
-/* Something of the queue's has changed. What of it is in the kernel has to be watched while packets
-   wait for it: it may have blocked. */
+/* Something of the queue has changed. While packets wait, hands in the kernel must be watched: they
+   may have blocked. */
 void ums_queue_check( struct ums_queue *q )
 {
     union queue_word word = ums_queue_load( q );
@@ -191,7 +192,7 @@ void ums_queue_check( struct ums_queue *q )
     }
 }
 
-/* The same, for who comes often: mostly there is nothing more to see. */
+/* The same for frequent callers: mostly the first test ends it. */
 static void check_often( struct ums_factory *f )
 {
     union queue_word word = ums_queue_load( f->queue );
@@ -201,9 +202,10 @@ static void check_often( struct ums_factory *f )
     else factory_check( f );
 }
 
-/* By the manager alone, so that what it found wanted still is. The count of those that start and
-   shutting down are one word: a thread is made, or the factory is shut down without it. Who has
-   shut it down may take a total of zero as the end: so that is counted first. */
+/* By the manager alone, so that a thread that was wanted still is. The count of starting hands and
+   the mark of the shutdown are one word: either a thread is made, or the factory is shut down
+   without it. Whoever shuts it down may take a total of zero as the end, so total is counted
+   first. */
 struct ums_hand *ums_factory_make( struct ums_factory *f )
 {
     uint32_t starting = atomic_load( &f->starting );
@@ -304,7 +306,7 @@ ums_status ums_factory_ready( struct ums_factory *f, struct ums_hand *h )
     return STATUS_SUCCESS;
 }
 
-/* Those that start are counted in the step that shuts it down: none comes after that. */
+/* One step counts the starting hands and shuts the factory down: none can start after it. */
 uint32_t ums_factory_shutdown( struct ums_factory *f )
 {
     uint32_t before = atomic_fetch_or( &f->starting, FACTORY_SHUT );
@@ -387,8 +389,8 @@ static int64_t distance( int64_t time )
     return time < 0 ? -time : time;
 }
 
-/* When it is idle for too long: the shorter one of the two times that are set, 0 is none [guess]. Of
-   those that have to stay anyway none is. */
+/* When has it been idle for too long? After the shorter of the two times that are set; 0 is no limit
+   [guess]. A hand that must stay for the minimum has no limit either. */
 static int64_t idle_until( const struct ums_factory *f, const struct ums_hand *h, int64_t begin )
 {
     int64_t idle = distance( atomic_load( &f->idle_timeout ) );
@@ -399,7 +401,7 @@ static int64_t idle_until( const struct ums_factory *f, const struct ums_hand *h
     return begin + idle;
 }
 
-/* Of several at once only so many as may. */
+/* If several want to leave at once, only as many as the minimum permits. */
 static int may_leave( struct ums_factory *f, struct ums_hand *h )
 {
     uint32_t staying = atomic_load( &f->staying );
@@ -410,8 +412,8 @@ static int may_leave( struct ums_factory *f, struct ums_hand *h )
     return 1;
 }
 
-/* Its factory was shut down. Its place, and the packet that it was given, may be for another one of
-   the port. */
+/* Its factory was shut down. Its place, and a packet that it was given, go to another factory of the
+   port. */
 static ums_status goes_without( struct ums_hand *h )
 {
     ums_hand_rest( h );
@@ -482,7 +484,7 @@ void ums_hand_is_back( struct ums_hand *h )
     ums_hand_back( h );
 }
 
-/* watched is cleared before a last look: who enters a call after that sets it again. */
+/* watched is cleared before a last look: a hand that enters a call after that sets it again. */
 int ums_queue_watch( struct ums_queue *q )
 {
     struct ums_hand *h;

@@ -12,17 +12,17 @@
  * many hands run, and the top of the stack of waiting hands. Each change of it is one
  * compare-and-swap, so none of it needs a lock: any thread may be suspended anywhere in here.
  *
- * The word of a hand says who has to see to it:
+ * The word of a hand says what it does. Behind each transition: which thread makes it.
  *
  *     FREE --made--> STARTING --ready--> IDLE
  *     IDLE, RUNNING --wait, nothing there--> WAITING --sleeps--> ASLEEP          by itself
- *     WAITING, ASLEEP --a packet is there--> GIVEN              by who has taken it off the stack
+ *     WAITING, ASLEEP --a packet is there--> GIVEN              by whoever takes it off the stack
  *     WAITING, ASLEEP --time is over, shut down--> IDLE         by itself; it may still be linked
  *     GIVEN, IDLE, RUNNING --takes the packet--> RUNNING        by itself
  *     RUNNING --wait in the kernel--> BLOCKED --over--> RUNNING                  by itself
  *     RUNNING --call that may block--> INKERNEL(seq) --came back--> RUNNING      \ one of the two
  *     INKERNEL(seq) --takes too long--> BLOCKED                 by the manager   / wins the CAS
- *     any --the thread ends--> ENDED                            by itself, or who has killed it
+ *     any --the thread ends--> ENDED                            by itself, or whoever killed it
  *     ENDED, not linked --> FREE                                by the manager
  *
  * GIVEN, RUNNING and INKERNEL are counted as running in the queue's word, the others are not.
@@ -101,10 +101,10 @@ struct ums_queue
     union queue_word word;
     uint64_t pad[6];                            /* a line of its own, nearly */
 
-    /* What the packets are. They are put in here before they are counted as pending, so who has a
-       packet's number finds one. */
+    /* The packets' contents. They are put in here before they are counted as pending, so a thread
+       that was counted a packet finds one. */
     _Atomic uint32_t releases;                  /* without content */
-    _Atomic uint32_t turn;                      /* who comes first next time */
+    _Atomic uint32_t turn;                      /* which of the two is served first next */
     _Atomic uint64_t head, tail;                /* of the ring; count on for ever */
     _Atomic uint64_t ring[RING_SLOTS][4];
 

@@ -4,14 +4,14 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What stands for a factory in the host is a section of one page, in which its process says who it
- * is and where its code for strangers begins. A process that does not know a handle looks whether it
- * is such a section, and makes the call there: in a thread of that process, which gets a copy of the
- * arguments and puts the results into it. So nothing has to wait in a process for calls of others.
- * The access of the handle is checked here, where it is.
+ * In the host a factory is a section of one page, in which its process writes its id and the entry
+ * point for calls of other processes. A process that does not know a handle checks whether it is such
+ * a section, and makes the call in a thread of the factory's process, which gets a copy of the
+ * arguments and puts the results into it. So no process has to wait for calls of others. The access of
+ * the handle is checked in the process that has the handle.
  *
- * One that waits for packets waits there by such a thread, as a guest, and counts as running only
- * while it is there: what a thread of another process does with them the queue does not see.
+ * To wait for packets from another process, such a thread waits as a guest, and counts as running
+ * only while it is there: the queue does not see what the other process does with the packets.
  */
 
 #define WIN32_NO_STATUS
@@ -201,7 +201,7 @@ static struct face *map_copy( HANDLE copy, ACCESS_MASK granted )
     return view;
 }
 
-/* Who is behind the handle, if it has that access? */
+/* Which process is behind the handle, if the handle has that access? */
 static NTSTATUS look_at( HANDLE handle, ACCESS_MASK access, struct face *face )
 {
     ACCESS_MASK granted;

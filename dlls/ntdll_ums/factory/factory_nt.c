@@ -5,8 +5,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * These are functions and no system calls: nothing of them enters the kernel but what has to. A
- * thread that waits sleeps in a futex, outside any call.
+ * These are functions, not system calls: they enter the kernel only where they must. A thread that
+ * waits sleeps in a futex, outside any call.
  */
 
 #define WIN32_NO_STATUS

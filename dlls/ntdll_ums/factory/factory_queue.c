@@ -6,15 +6,15 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Packets are served in the order in which they came, the hand that has waited shortest gets the
- * first, and a packet is handed out only while fewer hands run than the port's concurrency: all of
- * it decided by one exchange of one word. No wake-up is lost, because
+ * first, and a packet is handed out only while fewer hands run than the port's concurrency. One
+ * exchange of one word decides all of it. No wake-up is lost, because
  *  - a hand that goes onto the stack does so in the exchange that finds no packet for it; a packet
  *    that comes finds the hand in its own exchange;
  *  - a running hand that blocks leaves in the exchange that takes the next one off the stack;
- *  - who has taken a hand off the stack gives it the packet before it does anything else, and if the
- *    hand has given up waiting meanwhile, puts the packet back in the same way as a new one.
- * Somebody may be suspended between taking a hand off and telling it: that hand and one packet wait
- * for him then, and nobody else does.
+ *  - a thread that has taken a hand off the stack gives it the packet before it does anything else.
+ *    If the hand has given up waiting meanwhile, it puts the packet back in the same way as a new one.
+ * A thread may be suspended between taking a hand off and telling it: then that hand and one packet
+ * wait for it, and nothing else does.
  */
 
 #include "factory.h"
@@ -96,8 +96,8 @@ int ums_queue_put( struct ums_queue *q, const struct ums_packet *packet )
     return 1;
 }
 
-/* Read first, then taken: who is slow may read what has been overwritten, but then the head has
-   moved on. Whoever stops in here leaves nothing behind. */
+/* Read first, then taken: a slow thread may read an overwritten slot, but then the head has moved and
+   the exchange fails. A thread that stops in here leaves nothing half done. */
 static int ring_take( struct ums_queue *q, struct ums_packet *packet )
 {
     uint64_t head = atomic_load( &q->head );
@@ -198,7 +198,7 @@ struct ums_hand *ums_hand_alloc( struct ums_factory *f, enum hand_state state )
     atomic_store( &h->unready, 0 );
     atomic_store( &h->coming, 0 );
     atomic_store( &h->entered, 0 );
-    /* the numbers of calls go on, and who comes late from another life finds none of his */
+    /* the call numbers continue, so a late comer from the slot's former use finds no match */
     atomic_store( &h->word, (atomic_load( &h->word ) & ~(HAND_STATE | HAND_LINKED)) | state );
     return h;
 }
@@ -277,7 +277,7 @@ void ums_queue_back( struct ums_queue *q )
     while (!queue_exchange( q, old, new ));
 }
 
-/* Who is taken off the stack by hand_given while it is not waiting does not get anything. */
+/* A hand that hand_given takes off the stack while it is not waiting gets nothing. */
 void ums_queue_purge( struct ums_queue *q )
 {
     struct ums_hand *h, *first = NULL, *last = NULL;

@@ -4,11 +4,11 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The manager lives while a factory has threads or may need one. It makes threads, takes packets out
- * of the ports and puts them into the queues, sees threads end that somebody else has ended, and
- * whether those in calls are blocked. It sleeps in one wait for all of that, without a time-out
- * unless something is under way that nobody will tell it of. Who has something for it counts asked
- * up first, and wakes it then; it looks at everything after it has read asked.
+ * The manager exists while a factory has threads or may need one. It makes threads, moves packets from
+ * the ports into the queues, notices threads that were ended from outside, and notices hands that
+ * block in calls. It sleeps in one wait for all of that, without a time-out unless something is in
+ * progress that nobody will report to it. Whoever has something for it first increments asked and
+ * then wakes it. The manager reads asked and then looks at everything.
  */
 
 #define WIN32_NO_STATUS
@@ -37,7 +37,7 @@ static void *event;                             /* wakes the manager; constant a
 static _Atomic uint32_t asked;                  /* counts */
 static _Atomic uint32_t alive;                  /* there is a manager, or it is being made */
 static _Atomic uint32_t asleep;                 /* or about to be: it has to be woken */
-static _Atomic uint32_t rounds;                 /* counts; who waits for one sleeps on it */
+static _Atomic uint32_t rounds;                 /* counts; a thread that waits for one sleeps on it */
 
 int ums_manager_init( void )
 {
@@ -106,7 +106,7 @@ static void make_hands( struct ums_factory *f )
     }
 }
 
-/* Those whose thread has ended: nobody looks at them any more but who has them on a stack. */
+/* Its thread has ended. Only a queue that has it on its stack can still find it. */
 static void bury( struct ums_hand *h )
 {
     struct ums_factory *f = atomic_load( &h->factory );
@@ -131,7 +131,7 @@ static ULONG fetch( struct ums_queue *q, FILE_IO_COMPLETION_INFORMATION *packets
     return NtRemoveIoCompletionEx( q->port, packets, RING_FULL, &n, &zero, FALSE ) ? 0 : n;
 }
 
-/* full is set before the last look: who makes room after that sees it. */
+/* full is set before the last look: whoever makes room after that sees it. */
 static int has_room( struct ums_queue *q )
 {
     if (ums_queue_room( q )) return 1;

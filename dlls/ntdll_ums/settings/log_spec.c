@@ -56,7 +56,7 @@ int log_spec_read( const char *spec, unsigned char levels[LOG_CHANNELS] )
     unsigned char wanted[LOG_CHANNELS];
     size_t len;
 
-    memset( wanted, LOG_WARN, sizeof(wanted) );     /* trace+hook alone: the rest as ever */
+    memset( wanted, LOG_WARN, sizeof(wanted) );     /* trace+hook alone: the rest stays at the default */
     for (;; spec += len + 1)
     {
         len = strcspn( spec, "," );

@@ -1,14 +1,14 @@
 /*
- * Settings: how values are read, which of two counts, and what people are told about what cannot be
- * read. Host-free. Where the text comes from is settings_win32.c.
+ * Settings: how values are read, which of two counts, and what is reported about a value that cannot be
+ * read. Host-free. settings_win32.c gets the text.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * ums.conf is UTF-8: KEY=value lines, # comments, and [program.exe] before lines that are for one
- * program. What is for all programs comes before the first of these. A value that is wrong is as
- * good as not there; the rest of the file counts. It is a text from outside: nothing in it leads
- * anywhere but into these structs, and what is quoted of it is cut, and has no control characters.
+ * program. Lines for all programs come before the first of these. A wrong value is ignored; the rest
+ * of the file counts. The text comes from outside: it is parsed into these structs and used for
+ * nothing else, and what is quoted of it is truncated and stripped of control characters.
  */
 
 #include <string.h>

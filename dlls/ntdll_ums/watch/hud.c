@@ -4,10 +4,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * It only looks: at the state words of all contexts, which stay readable for ever, and at counters of
- * Execute that each scheduler keeps for itself while somebody counts. A look that is late by a
- * moment is as good as any. It is no thread of the program: when all of those have ended it ends the
- * process, with what the last of them ended with.
+ * It only reads: the state words of all contexts, whose memory is never freed, and the counters of
+ * Execute that each scheduler keeps for itself while somebody counts. A value that is out of date by
+ * a moment does no harm. It is no thread of the program: when all threads of the program have ended,
+ * it ends the process, with the exit status of the last one.
  */
 
 #include <windows.h>
@@ -51,7 +51,7 @@ static void print_line( const char *end )
     WriteFile( GetStdHandle( STD_ERROR_HANDLE ), line, lstrlenA( line ), &done, NULL );
 }
 
-/* Who reads it in the middle of this sees round odd, or changed. */
+/* A reader that comes in the middle of this sees that round is odd, or has changed. */
 static void publish( const struct ums_census *now, int64_t passed )
 {
     uint64_t more = now->executed - hud->now.executed;
@@ -62,7 +62,7 @@ static void publish( const struct ums_census *now, int64_t passed )
     InterlockedIncrement( (volatile LONG *)&hud->round );
 }
 
-/* Asking sends the warden away too, if only we two are left. */
+/* The question also ends the warden, if it and we are the last two threads. */
 static int is_last_thread( void )
 {
     ULONG last = 0;

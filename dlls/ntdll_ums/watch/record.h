@@ -4,8 +4,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Off, each place asks one flag; Execute asks none that it would not ask anyway (ums_straight). On,
- * an event is 16 bytes in a ring: no lock, no memory, no call.
+ * Off: each place tests one flag; Execute tests no additional one (ums_straight). On: an event is 16
+ * bytes in a ring: no lock, no allocation, no call.
  *
  * Rings. Each scheduler thread has one of its own, as long as there are enough: whatever happens on
  * that thread, carried workers included, is written by it alone, and its head is a plain word. All
@@ -13,17 +13,17 @@
  * home threads would need more memory than all the rest for rings of their own; and what they write,
  * they write around a kernel call, which takes a hundred times as long.
  *
- * A full ring loses its oldest event with each new one, and the head counts on, so it is known how
- * many. A thread that drains the rings would take time from those that are looked at, and events are
- * made faster than text can be written; and who looks at a trace wants to know how it ended.
+ * A full ring loses its oldest event with each new one. The head keeps counting, so the number of lost
+ * events is known. A thread that drains the rings would take time from the threads under observation,
+ * and events come faster than text can be written. A trace is mostly read to learn how a run ended.
  *
  * Readers come when nothing is written any more, or nearly: a thread that saw the flag set may still
  * write the event that it has begun. So some of the oldest places are not read (RECORD_SLACK), and a
  * place that was claimed but not written holds the lap before, which it says (EVENT_LAP).
  *
- * Time. The stamp of an event that gives something away (a yield, a push) is read before that is
- * done, the stamp of one that takes something (an Execute, a dequeue) after it. So events of one
- * worker are in order, whichever threads they were made by. An exchange that loses records nothing.
+ * Time. The stamp of an event that gives a worker away (a yield, a push) is read before that is done;
+ * the stamp of an event that takes a worker (an Execute, a dequeue) after it. So the events of one
+ * worker are in order, whichever threads recorded them. A failed exchange records nothing.
  */
 #ifndef UMS_RECORD_H
 #define UMS_RECORD_H

@@ -4,15 +4,15 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The file is opened at the start, so that a bad path is told then, and that the end, where no lock
- * of the loader or of a heap can be trusted, has only to write. The rings are a second file beside
- * it, FILE.ring, mapped: its pages are the kernel's, and are there after a process that was killed;
- * umstrace makes of them what we would have. It goes when the first file is written.
+ * The file is opened at the start, so a bad path is reported then, and at the end, where no lock of
+ * the loader or of a heap can be trusted, only writing is left. The rings are a second, mapped file
+ * beside it, FILE.ring. Its pages are the kernel's and survive a process that is killed; umstrace
+ * then makes of them what we would have made. It is deleted when the first file is written.
  *
- * The end is the call that ends the process, which the hook sees: by ExitProcess, which has ended the
- * other threads already, or by TerminateProcess. Then we do that: with their last events on the way
- * while we read (record.h says why that does no harm), but nobody left who could write to the rings
- * when they are unmapped, without which their file would stay.
+ * The end is the call that ends the process, which the hook sees. After ExitProcess the other threads
+ * have ended. After TerminateProcess we end them ourselves: their last events may be incomplete while
+ * we read (record.h says why that does no harm), but no thread is left to write to the rings when they
+ * are unmapped. Without unmapping, their file could not be deleted.
  */
 
 #include <windows.h>
@@ -246,7 +246,7 @@ static void drop_rings( void )
     delete_rings();
 }
 
-/* Two threads may end the process at once: whoever is second is ended by the first, here. */
+/* Two threads may end the process at once: the first ends the second one here. */
 void ums_record_finish( void )
 {
     if (!ums_record) return;
