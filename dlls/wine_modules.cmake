@@ -13,7 +13,7 @@ execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=include OUTPUT_VARI
     OUTPUT_STRIP_TRAILING_WHITESPACE)
 # no header but Wine's, and the compiler's own for what is not of C's library; our declarations of ntdll's calls say
 # nothing of dllimport
-set(wine_flags -O2 -g -std=gnu11 -Wall -Werror -Wno-attributes -Wno-array-bounds -ffreestanding -fno-builtin
+set(wine_flags -O2 -g -std=gnu11 ${UMS_WARNINGS} -Wno-attributes -Wno-array-bounds -ffreestanding -fno-builtin
     -fno-stack-protector -mno-stack-arg-probe -mcx16 -nostdinc -include ${CMAKE_SOURCE_DIR}/dlls/wine_module.h
     -D__WINESRC__ -D_MSVCR_VER=0 "-DKE_INLINE=\"host/ke_win32_inline.h\"" -I${CMAKE_SOURCE_DIR}/include
     -isystem ${UMS_WINE_HEADERS}/msvcrt -isystem ${UMS_WINE_HEADERS} -isystem ${UMS_WINE_HEADERS}/windows

@@ -8,7 +8,7 @@ set(core_sources ${core}/core/pool.c ${core}/core/completion.c ${core}/core/cont
 set(factory_sources ${core}/factory/factory.c ${core}/factory/factory_guess.c ${core}/factory/factory_queue.c)
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake_switch.c)
 
-set(native_flags -std=gnu11 -g -O1 -Wall -Wextra -Werror -mcx16 -I${CMAKE_SOURCE_DIR}/include -I${core})
+set(native_flags -std=gnu11 -g -O1 ${UMS_WARNINGS} -mcx16 -I${CMAKE_SOURCE_DIR}/include -I${core})
 set(sanitize_asan -fsanitize=address,undefined -fno-sanitize-recover=all)
 set(sanitize_tsan -fsanitize=thread)
 

@@ -6,6 +6,7 @@
  */
 
 #define UMS_CHANNEL LOG_CHANNEL_api
+#define _KERNEL32_                              /* these are the definitions, not imports */
 #define WIN32_NO_STATUS
 #include <windows.h>
 #undef WIN32_NO_STATUS

@@ -27,7 +27,7 @@
                                                    threads */
 
 NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
-NTSTATUS NTAPI NtSetInformationThread( HANDLE, ULONG, void *, ULONG );
+NTSTATUS NTAPI NtSetInformationThread( HANDLE, THREADINFOCLASS, void *, ULONG );
 NTSTATUS NTAPI NtSetIoCompletion( HANDLE, ULONG_PTR, ULONG_PTR, NTSTATUS, SIZE_T );
 NTSTATUS NTAPI NtRemoveIoCompletionEx( HANDLE, FILE_IO_COMPLETION_INFORMATION *, ULONG, ULONG *,
                                        LARGE_INTEGER *, BOOLEAN );
