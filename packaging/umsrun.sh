@@ -14,15 +14,24 @@ fi
 
 # shellcheck disable=SC2034
 version=@PROJECT_VERSION@
+folder=
+case ${1-} in
+--wine=*)
+    folder=${1#--wine=}
+    [ -n "$folder" ] || wrong_usage "--wine= needs a Wine's folder"
+    shift
+    ;;
+esac
 check_command "$@"
+choose_wine ${folder:+"$folder"}
 programs=$here
 [ -e "$programs/umsrun.exe" ] || programs=$(readlink -f "$here/../lib/ums")
 [ -e "$programs/umsrun.exe" ] || die "umsrun.exe is neither in $here nor in $programs; please install again"
-command -v wine > /dev/null || die "Wine is missing; please install the package wine, with 64-bit support"
+command -v "$wine" > /dev/null || die "Wine is missing; please install the package wine, with 64-bit support"
 
 wine_environment
 choose_prefix "${HOME:+$HOME/.wine}" "$@"
 if is_prefix_command "$@"; then set -- "$1"; fi
 make_prefix
 [ $# -gt 0 ] || set -- "$programs/umsdemo.exe"
-exec wine "$programs/umsrun.exe" "$@"
+exec "$wine" "$programs/umsrun.exe" "$@"

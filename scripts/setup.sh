@@ -62,9 +62,18 @@ need()
         || die "apt-get could not install$missing (see $log)"
 }
 
+# own_prefix: the Wine prefix of this tree for $wine. A prefix that a newer Wine has seen is no longer an older one's.
+own_prefix()
+{
+    case $wine in
+    wine)   echo "$build/prefix" ;;
+    *)      echo "$build/prefix-$(echo "$wine" | cksum | cut -d ' ' -f 1)" ;;
+    esac
+}
+
 need_wine()
 {
-    need wine:wine,wine64
+    [ "$wine" != wine ] || need wine:wine,wine64
 }
 
 # to make packages, and to test them and the headers

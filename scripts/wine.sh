@@ -15,6 +15,52 @@ die()
     exit 2
 }
 
+# first_file FOLDER NAMES...: the first of these that is a program in the folder
+first_file()
+{
+    folder=$1
+    shift
+    for name in "$@"; do
+        if [ -f "$folder/$name" ] && [ -x "$folder/$name" ]; then
+            echo "$folder/$name"
+            return
+        fi
+    done
+}
+
+# wine_in FOLDER: $wine and $server are those of a Wine's folder: an installed one, one that scripts/getwine unpacked, a
+# Proton's or its files/, a build tree. The 64-bit loader comes first: the other one of an old Wine needs 32-bit libraries.
+wine_in()
+{
+    root=$(cd "$1" 2> /dev/null && pwd -P) || die "--wine=$1: there is no such folder"
+    wine=$(first_file "$root" wine64 bin/wine64 bin/wine files/bin/wine64 files/bin/wine dist/bin/wine64 wine)
+    server=$(first_file "$root" wineserver bin/wineserver files/bin/wineserver dist/bin/wineserver server/wineserver)
+    [ -n "$wine" ] || die "--wine=$1: neither wine64 nor wine is in this folder, nor in its bin or files/bin"
+    [ -n "$server" ] || die "--wine=$1: $wine is there, and no wineserver; is its build finished?"
+}
+
+# choose_wine [FOLDER]: the Wine in that folder; else the one that WINE and WINESERVER name, or WINELOADER, as Proton and
+# winetricks have it; else the machine's. Sets $wine and $server. Wine's programs start others by the same variables.
+choose_wine()
+{
+    if [ $# -gt 0 ]; then
+        wine_in "$1"
+        unset WINELOADER
+        export WINE="$wine" WINESERVER="$server"
+        return
+    fi
+    wine=${WINE:-${WINELOADER:-wine}}
+    server=wineserver
+    case $wine in
+    */*) server=$(first_file "${wine%/*}" wineserver server/wineserver) ;;
+    esac
+    server=${WINESERVER:-${server:-wineserver}}
+    if [ "$wine" != wine ] && ! command -v "$wine" > /dev/null; then
+        if [ -n "${WINE-}" ]; then name=WINE; else name=WINELOADER; fi
+        die "$name=$wine: there is no such program"
+    fi
+}
+
 # Quiet Wine: no debug output, no offer to download Mono or Gecko. Where nothing says which language is spoken (ssh, cron,
 # containers) Wine would take names of files for ASCII.
 wine_environment()
@@ -39,6 +85,7 @@ usage: umsrun [PROGRAM.exe [ARGUMENTS...]]  run a 64-bit Windows program with Us
        umsrun --uninstall-prefix [PREFIX]   make it again what it was
        umsrun --prefix-status [PREFIX]      0, 1 and 2 as for --status
        umsrun --version | --help            that, and this
+--wine=FOLDER before all that: not the machine's Wine, but the one in that folder (a Proton's works too).
 END
 }
 
@@ -132,7 +179,7 @@ make_prefix()
         || die "$boot_log; please set TMPDIR to a directory that can be written"
     trap 'rm -f "$boot_log"; exit 2' HUP INT TERM
     say "making a Wine prefix in $WINEPREFIX"
-    if ! DISPLAY='' wine wineboot -i > "$boot_log" 2>&1 < /dev/null; then
+    if ! DISPLAY='' "$wine" wineboot -i > "$boot_log" 2>&1 < /dev/null; then
         tail -n 5 "$boot_log" >&2
         die "wineboot failed; its last lines stand above, all are in $boot_log"
     fi

@@ -13,8 +13,9 @@ export HOME="$tmp/home" XDG_RUNTIME_DIR=/tmp
 mkdir "$HOME" "$tmp/path"
 unset WINEPREFIX DISPLAY WAYLAND_DISPLAY UMS_HOOK UMS_ENGINE UMS_LOG
 if [ "$UMS_WINE" = host ]; then
-    wine=wine wineserver=wineserver
+    wine=${WINE:-wine} wineserver=${WINESERVER:-wineserver}
 else
+    unset WINE WINESERVER WINELOADER
     wine=$build/wine-$UMS_WINE/wine64 wineserver=$build/wine-$UMS_WINE/wineserver
     printf '#!/bin/sh\nexec "%s" "$@"\n' "$wine" > "$tmp/path/wine"
     chmod +x "$tmp/path/wine"
@@ -50,7 +51,7 @@ cp "$tmp/deb/usr/lib/ums/hello_ums.exe" "$tmp/hello.exe"
 cd "$tmp"
 "$umsrun" --install-prefix home/.wine > "$tmp/out" 2>&1 || die "umsrun --install-prefix: status $?"
 "$umsrun" --prefix-status home/.wine > "$tmp/out" 2>&1 || die "umsrun --prefix-status of a new prefix: status $?"
-WINEDEBUG=-all wine hello.exe > "$tmp/out" 2>&1 || die "hello.exe in a prefix with the shim: status $?"
+WINEDEBUG=-all "${WINE:-wine}" hello.exe > "$tmp/out" 2>&1 || die "hello.exe in a prefix with the shim: status $?"
 "$umsrun" --uninstall-prefix home/.wine > "$tmp/out" 2>&1 || die "umsrun --uninstall-prefix of a new prefix: status $?"
 grep -q 'is as it was' "$tmp/out" || die 'umsrun --uninstall-prefix'
 cd /

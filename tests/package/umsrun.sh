@@ -25,11 +25,12 @@ if [ "$*" = 'wineboot -i' ]; then
     exit
 fi
 echo "runs in $WINEPREFIX: $*"
+echo "${0#*/path/} ${WINESERVER-}" > "$WINE_CALLS.wine"
 echo "${LC_ALL-}${LC_CTYPE-}${LANG-}" > "$WINE_CALLS.letters"
 END
 chmod +x "$tmp/path/wine"
 export PATH="$tmp/path:$PATH" HOME="$tmp/home" TMPDIR="$tmp/tmp" WINE_CALLS="$tmp/calls"
-unset WINEPREFIX WINEARCH WINEDLLOVERRIDES
+unset WINEPREFIX WINEARCH WINEDLLOVERRIDES WINE WINESERVER WINELOADER
 installed=$tmp/usr/bin/umsrun
 cd "$tmp" || exit 1
 : > "$WINE_CALLS"
@@ -91,7 +92,7 @@ for umsrun in "$installed" "$source/umsrun"; do
     [ ! -s "$tmp/err" ] || wrong "$umsrun --help writes to standard error"
     run 0 "$umsrun" -h
     cmp "$tmp/out" "$tmp/help" || failed=1
-    for option in install uninstall status install-prefix uninstall-prefix prefix-status info top version help output in-place \
+    for option in wine install uninstall status install-prefix uninstall-prefix prefix-status info top version help output in-place \
         dlls; do
         grep -q -e "--$option\b" "$tmp/help" || wrong "$umsrun --help: no --$option"
     done
@@ -154,6 +155,54 @@ run 0 env -u LC_ALL -u LC_CTYPE -u LANG WINEPREFIX="$tmp/letters" "$installed" g
 [ "$(cat "$WINE_CALLS.letters")" = C.UTF-8 ] || wrong 'no language is set: names of files are read as ASCII'
 run 0 env -u LC_ALL -u LC_CTYPE LANG=de_DE.UTF-8 WINEPREFIX="$tmp/letters" "$installed" game.exe
 [ "$(cat "$WINE_CALLS.letters")" = de_DE.UTF-8 ] || wrong 'a language is set: it is not left alone'
+
+# ---- which Wine ----
+# runs_wine WINE WINESERVER COMMAND...
+runs_wine()
+{
+    words="$1 $2"
+    shift 2
+    rm -f "$WINE_CALLS.wine"
+    run 0 "$@"
+    [ "$(cat "$WINE_CALLS.wine")" = "$words" ] || wrong "$*: expected '$words', got '$(cat "$WINE_CALLS.wine")'"
+}
+
+# a_wine FILES...: a folder with these
+a_wine()
+{
+    rm -rf "$tmp/path/a wine"
+    for file in "$@"; do
+        mkdir -p "$(dirname "$tmp/path/a wine/$file")"
+        cp "$tmp/path/wine" "$tmp/path/a wine/$file"
+    done
+}
+
+export WINEPREFIX="$tmp/without"
+dir="$tmp/path/a wine"
+runs_wine wine '' "$installed" game.exe
+a_wine bin/wine bin/wineserver                                      # installed
+runs_wine 'a wine/bin/wine' "$dir/bin/wineserver" "$installed" --wine="$dir" game.exe
+runs_wine 'a wine/bin/wine' "$dir/bin/wineserver" env WINE=/nothing WINESERVER=/other WINELOADER=/x "$installed" \
+    --wine='path/a wine' game.exe
+runs_wine 'a wine/bin/wine' '' env WINE="$dir/bin/wine" "$installed" game.exe
+runs_wine 'a wine/bin/wine' '/my/server' env WINE="$dir/bin/wine" WINESERVER=/my/server "$installed" game.exe
+runs_wine 'a wine/bin/wine' '' env WINELOADER="$dir/bin/wine" "$installed" game.exe
+run 0 "$installed" --wine="$dir" --version
+a_wine files/bin/wine files/bin/wine64 files/bin/wineserver         # a Proton's
+runs_wine 'a wine/files/bin/wine64' "$dir/files/bin/wineserver" "$installed" --wine="$dir" game.exe
+runs_wine 'a wine/files/bin/wine64' "$dir/files/bin/wineserver" "$installed" --wine="$dir/files" game.exe
+a_wine wine server/wineserver                                       # a build tree
+runs_wine 'a wine/wine' "$dir/server/wineserver" "$installed" --wine="$dir" game.exe
+a_wine wine64 wineserver                                            # scripts/getwine's
+runs_wine 'a wine/wine64' "$dir/wineserver" "$installed" --wine="$dir" game.exe
+a_wine wine
+refuses 'no wineserver; is its build finished?' "$installed" --wine="$dir" game.exe
+refuses 'neither wine64 nor wine' "$installed" --wine=home game.exe
+refuses 'there is no such folder' "$installed" --wine=nothing game.exe
+refuses_usage "needs a Wine's folder" "$installed" --wine= game.exe
+refuses 'WINE=/nothing: there is no such program' env WINE=/nothing "$installed" game.exe
+refuses 'WINELOADER=/nothing: there is no such program' env WINELOADER=/nothing "$installed" game.exe
+unset WINEPREFIX
 
 cp "$installed" "$tmp/path/umsrun"
 refuses 'works only where its package is installed' "$tmp/path/umsrun" game.exe
