@@ -15,6 +15,7 @@
 #include "main.h"
 #include "watch/record.h"
 #include "watch/record_host.h"
+#include "private/known_wines.h"
 #include "private/trace.h"
 #include "private/ums_private.h"
 
@@ -165,12 +166,13 @@ static const char *host_name( void )
    newer than we are may have other stubs. */
 static const char *check_wine( const char *version )
 {
-    static char refusal[160];
+    static char refusal[200];
 
     if (!version || ums_hook_stubs_known()) return NULL;
     _snprintf( refusal, sizeof(refusal) - 1,
                "this is Wine %s, whose ntdll has no system calls of a known kind; please use a Wine "
-               "that is known to work, 8.0 or 10.0", version );
+               "that is known to work (" UMS_KNOWN_WINES "), and report this one if it is newer",
+               version );
     return refusal;
 }
 
