@@ -29,7 +29,8 @@ for group in $groups; do
 done
 [ "$(echo "$groups" | wc -l)" -gt 30 ] || wrong "$table: no groups of tests found"
 
-for document in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md samples/README.md conformance/README.md .github/*/*.md; do
+for document in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md samples/README.md conformance/README.md \
+    .github/*/*.yml; do
     # shellcheck disable=SC2013
     for path in $(grep -o '`[A-Za-z_./0-9*]*`' "$document" | tr -d '`' |
         grep -E '^(benchmarks|conformance|dlls/[a-z0-9]*_ums|docs|include|packaging|programs|samples|scripts|tests|\.github)/|\.md$'); do
@@ -40,4 +41,9 @@ for document in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md samples/README.
         [ -n "$found" ] || wrong "$document names $path, which is not there"
     done
 done
+
+# one version, which a release changes in three files
+version=$(sed -n 's/^project(.* VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+grep -qx "version: $version" CITATION.cff || wrong "CITATION.cff is not of version $version, which CMakeLists.txt has"
+grep -q "PRODUCTVERSION *$(echo "$version" | tr . ,),0" dlls/version.rc || wrong "dlls/version.rc is not of version $version"
 exit $failed
