@@ -20,7 +20,8 @@ function(ums_add_dll NAME)
     ums_spec_to_def(${CMAKE_CURRENT_SOURCE_DIR}/${NAME}.spec ${def})
     add_library(${NAME} SHARED ${ARGN} ${def} ${CMAKE_SOURCE_DIR}/dlls/version.rc)
     target_compile_definitions(${NAME} PRIVATE $<$<COMPILE_LANGUAGE:RC>:UMS_DLL_NAME=${NAME}>)
-    set_target_properties(${NAME} PROPERTIES PREFIX "")
+    # an import library of this name is found with -static, too; one of .dll.a is not
+    set_target_properties(${NAME} PROPERTIES PREFIX "" IMPORT_SUFFIX .a)
     target_include_directories(${NAME} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     # no C runtime; -Wno-array-bounds: mingw reads the TEB at gs:0
     target_compile_options(${NAME} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffreestanding -fno-builtin

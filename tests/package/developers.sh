@@ -51,9 +51,12 @@ grep -q 'tick tock' "$tmp/out" || { echo 'as_ever.exe printed:'; cat "$tmp/out";
 # pkg-config, and a linker that is asked for kernel32 by hand
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 export PKG_CONFIG_PATH
-# shellcheck disable=SC2046
-x86_64-w64-mingw32-gcc -std=c11 $(pkg-config --cflags ums) "$prefix/share/doc/ums/samples/hello_ums.c" \
-    $(pkg-config --libs ums) -lkernel32 -o "$tmp/by_pkg_config.exe"
-imports_ours "$tmp/by_pkg_config.exe"
-runs "$tmp/by_pkg_config.exe"
-echo "3 programs with the DLLs, 1 with the launcher"
+# shellcheck disable=SC2046,SC2086
+for static in '' -static; do
+    program=$tmp/by_pkg_config$static.exe
+    x86_64-w64-mingw32-gcc $static -std=c11 $(pkg-config --cflags ums) "$prefix/share/doc/ums/samples/hello_ums.c" \
+        $(pkg-config --libs ums) -lkernel32 -o "$program"
+    imports_ours "$program"
+    runs "$program"
+done
+echo "4 programs with the DLLs, 1 with the launcher"

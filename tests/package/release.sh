@@ -84,7 +84,7 @@ grep -q 'tick tock' "$tmp/out" || die 'from the zip'
 WINEDEBUG=-all "$wine" "$zip/bin/umsrun.exe" --info > "$tmp/out" 2>&1 || die "--info from the zip: status $?"
 grep -q 'User-Mode Scheduling works here' "$tmp/out" || die '--info from the zip'
 for file in README.md LICENSE CHANGELOG.md docs/README.md bin/kernel32_ums.dll bin/ntdll_ums.dll bin/umstest.exe \
-    include/ums.h lib/libkernel32_ums.dll.a lib/cmake/ums/umsConfig.cmake lib/pkgconfig/ums.pc samples/hello_ums.c; do
+    include/ums.h lib/libkernel32_ums.a lib/cmake/ums/umsConfig.cmake lib/pkgconfig/ums.pc samples/hello_ums.c; do
     [ -s "$zip/$file" ] || die "the zip has no $file"
 done
 # no path of this machine
