@@ -30,6 +30,7 @@
 #include <string.h>
 #include "core/ums_core.h"
 #include "hook.h"
+#include "host/exports.h"
 #include "host/ke_win32.h"
 #include "host/asm_offsets.h"
 #include "private/trace.h"
@@ -278,58 +279,49 @@ failed:
 
 /* ---- all others ---- */
 
-static const IMAGE_EXPORT_DIRECTORY *exports_of( HMODULE module )
-{
-    const char *base = (const char *)module;
-    const IMAGE_NT_HEADERS *nt = (const void *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
-
-    return (const void *)(base + nt->OptionalHeader.DataDirectory[0].VirtualAddress);
-}
-
 /* Is any function patched that by its name is a system call? Beyond those of the table, which are
    known by now. */
 static void look_for_foreign( HMODULE module )
 {
-    const IMAGE_EXPORT_DIRECTORY *exports = exports_of( module );
-    const char *base = (const char *)module, *name;
-    const DWORD *names = (const DWORD *)(base + exports->AddressOfNames);
-    const DWORD *functions = (const DWORD *)(base + exports->AddressOfFunctions);
-    const WORD *ordinals = (const WORD *)(base + exports->AddressOfNameOrdinals);
+    struct ums_exports exports;
+    const unsigned char *code;
+    const char *name;
     void *target;
     DWORD i;
 
-    for (i = 0; i < exports->NumberOfNames; i++)
+    ums_exports_of( module, &exports );
+    for (i = 0; i < exports.directory->NumberOfNames; i++)
     {
-        name = base + names[i];
-        if (name[0] != 'N' || name[1] != 't') continue;
-        target = foreign_jump( (const unsigned char *)base + functions[ordinals[i]] );
-        if (target) note_foreign( name, target );
+        if (!(code = ums_exported_call( &exports, i, &name ))) continue;
+        if ((target = foreign_jump( code ))) note_foreign( name, target );
     }
 }
 
 /* The n-th exported stub that has no patch yet, or NULL. */
-static unsigned char *exported_stub( HMODULE module, DWORD n )
+static unsigned char *exported_stub( const struct ums_exports *exports, DWORD n )
 {
-    const IMAGE_EXPORT_DIRECTORY *exports = exports_of( module );
-    const DWORD *functions = (const DWORD *)((const char *)module + exports->AddressOfFunctions);
-    unsigned char *code = (unsigned char *)module + functions[n];
+    unsigned char *code = (unsigned char *)exports->base + exports->functions[n];
 
-    if (!functions[n] || (const void *)code == (const void *)exports) return NULL;
+    if (!exports->functions[n] || (const void *)code == (const void *)exports->directory)
+        return NULL;
     return is_stub( code ) && !seen[stub_number( code )] ? code : NULL;
 }
 
 static int prepare_others( HMODULE module, const char **why )
 {
-    DWORD n, count = exports_of( module )->NumberOfFunctions, stubs = 0;
+    struct ums_exports exports;
+    DWORD n, count, stubs = 0;
     struct place *place;
 
-    for (n = 0; n < count; n++) if (exported_stub( module, n )) stubs++;
+    ums_exports_of( module, &exports );
+    count = exports.directory->NumberOfFunctions;
+    for (n = 0; n < count; n++) if (exported_stub( &exports, n )) stubs++;
     if (!stubs) return 1;
     *why = "no room for all system-call stubs";
     if (row_count + stubs > STUB_ROWS || !(place = make_place( module, stubs ))) return 0;
     for (n = stubs = 0; n < count; n++)
     {
-        unsigned char *stub = exported_stub( module, n );
+        unsigned char *stub = exported_stub( &exports, n );
 
         if (stub) prepare( row_count++, stub, place, stubs++ );
     }

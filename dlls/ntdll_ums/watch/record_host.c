@@ -20,6 +20,7 @@
 #include <string.h>
 #include "record.h"
 #include "record_host.h"
+#include "host/exports.h"
 #include "host/ke_win32.h"
 #include "private/trace.h"
 
@@ -153,25 +154,17 @@ static void add_name( uint32_t number, const char *name )
 /* The numbers of a module's system calls, out of its stubs, which nobody has changed yet. */
 static void note_names( HMODULE module )
 {
-    const char *base = (const char *)module;
-    const IMAGE_NT_HEADERS *nt;
-    const IMAGE_EXPORT_DIRECTORY *exports;
-    const DWORD *names, *functions;
-    const WORD *ordinals;
+    struct ums_exports exports;
+    const DWORD *code;
+    const char *name;
     DWORD i;
 
     if (!module) return;
-    nt = (const void *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
-    exports = (const void *)(base + nt->OptionalHeader.DataDirectory[0].VirtualAddress);
-    names = (const void *)(base + exports->AddressOfNames);
-    functions = (const void *)(base + exports->AddressOfFunctions);
-    ordinals = (const void *)(base + exports->AddressOfNameOrdinals);
-    for (i = 0; i < exports->NumberOfNames; i++)
+    ums_exports_of( module, &exports );
+    for (i = 0; i < exports.directory->NumberOfNames; i++)
     {
-        const char *name = base + names[i];
-        const DWORD *code = (const void *)(base + functions[ordinals[i]]);
-
-        if (name[0] == 'N' && name[1] == 't' && code[0] == NT_STUB) add_name( code[1], name );
+        code = (const DWORD *)ums_exported_call( &exports, i, &name );
+        if (code && code[0] == NT_STUB) add_name( code[1], name );
     }
 }
 
