@@ -571,8 +571,6 @@ static void release_apc( void )
 
 BLOCK_TEST( apc, NULL, NULL, act_apc, release_apc, 1 )
 
-/* --- released from outside: B30 --- */
-
 static DWORD external_body( struct kit_worker *worker )
 {
     (void)worker;
@@ -581,7 +579,7 @@ static DWORD external_body( struct kit_worker *worker )
     return 0;
 }
 
-/* A plain thread sets the event that the only worker waits for. */
+/* B30: a plain thread sets the event that the only worker waits for. */
 START_TEST( scenario_block_external )
 {
     struct kit_sched *sched;
