@@ -427,6 +427,8 @@ X( scenario_scheduler, scenario_scheduler_terminate_worker, 30 )
 X( scenario_scheduler, scenario_scheduler_terminate_computing, 30 )
 X( scenario_scheduler, scenario_scheduler_terminate_at_home, 30 )
 X( scenario_scheduler, scenario_scheduler_terminate_idle, 30 )
+X( scenario_stacks, scenario_stack_calls, 30 )
+
 X( scenario_stress, scenario_stress_mix, 60 )
 X( scenario_stress, scenario_stress_ping_pong, 60 )
 X( scenario_stress, scenario_stress_crowd, 60 )

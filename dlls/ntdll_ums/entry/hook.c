@@ -19,17 +19,50 @@
 
 _Static_assert( UMS_MAX_ARGS == 4 + CALL_STACK_ARGS, "hook_x86_64.S hands on as many" );
 
+#define PAGE_SIZE 0x1000
+
 static int using_stubs;
 
-/* Near the end of the stack there are fewer. A parking place is no stack that the TEB knows, and
-   behind the last one of a slab there is nothing. */
+/* Could the next page be part of a stack? Its guard pages are not touched. */
+static int is_readable( uintptr_t page )
+{
+    struct ums_call query = { .nr = ums_call_number( "NtQueryVirtualMemory" ) };
+    MEMORY_BASIC_INFORMATION info;
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)-1, page, 0 /* MemoryBasicInformation */,
+                                    (uintptr_t)&info, sizeof(info), 0 };
+    struct ums_context *self = ke_current();
+    int carried = self && self->kind == CONTEXT_WORKER && ums_worker_is_carried( self );
+    uint64_t status;
+
+    if (carried) ums_local_begin( self );
+    status = ums_call_native( &query, args );
+    if (carried) ums_local_end( self );
+    return !status && info.State == MEM_COMMIT && !(info.Protect & (PAGE_NOACCESS | PAGE_GUARD));
+}
+
+/* How far may the arguments on the stack be read? Up to the end of the stack that the TEB tells. A
+   program may be on another one, and has not to tell: then to the end of the page, because the home
+   space in front is always there, and of the next page if that can be read. A parking place is no
+   stack that the TEB knows, and behind the last one of a slab there is nothing. */
+static const uint64_t *end_of_arguments( const uint64_t *place )
+{
+    const NT_TIB *tib = (const NT_TIB *)NtCurrentTeb();
+    const struct ums_context *self = ke_current();
+    uintptr_t last = (uintptr_t)place - 1, page;
+
+    if (last - (uintptr_t)tib->StackLimit < (uintptr_t)tib->StackBase - (uintptr_t)tib->StackLimit)
+        return tib->StackBase;
+    if (self && (uintptr_t)self->home - (uintptr_t)place < HOME_SIZE) return self->home;
+    page = (last | (PAGE_SIZE - 1)) + 1;
+    if ((uintptr_t)(place + CALL_STACK_ARGS) > page && is_readable( page )) page += PAGE_SIZE;
+    return (const uint64_t *)page;
+}
+
 void ums_call_args( const struct ums_call *call, uint64_t *args )
 {
-    const uint64_t *end = ((NT_TIB *)NtCurrentTeb())->StackBase;
-    const struct ums_context *self = ke_current();
+    const uint64_t *end = end_of_arguments( call->stack );
     int i;
 
-    if (self && (uintptr_t)self->home - (uintptr_t)call->stack < HOME_SIZE) end = self->home;
     for (i = 0; i < 4; i++) args[i] = call->args[i];
     for (; i < UMS_MAX_ARGS && call->stack + (i - 4) < end; i++) args[i] = call->stack[i - 4];
     for (; i < UMS_MAX_ARGS; i++) args[i] = 0;
