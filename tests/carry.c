@@ -152,32 +152,15 @@ static void in_a_callback_it_stays_home( void **state )
     assert_int_equal( carried( 2 ), ums_carry );
 }
 
-static void on_another_stack( void *param )
-{
-    struct ums_context *w = ke_current();
-
-    w->stack.base = w->stack.bottom;            /* what is on now lies elsewhere */
-    fake_yield( param );
-    note();
-}
-
-static void on_a_foreign_stack_it_stays_home( void **state )
-{
-    (void)state;
-    if (!ums_carry) return;                     /* who never leaves home need not be asked */
-    run( on_another_stack, run_to_end );
-    assert_false( carried( 0 ) );
-}
-
-static void uses_fibers( void *param )
+static void has_breakpoints( void *param )
 {
     struct ums_context *w = ke_current();
 
     ums_worker_go_home( w );
-    w->stay_home = 1;
+    atomic_store( &w->breakpoints, 1 );
     fake_yield( param );
     note();
-    w->stay_home = 0;
+    atomic_store( &w->breakpoints, 0 );
     fake_yield( param );
     note();
 }
@@ -185,7 +168,7 @@ static void uses_fibers( void *param )
 static void who_has_to_stay_home_does( void **state )
 {
     (void)state;
-    run( uses_fibers, run_to_end );
+    run( has_breakpoints, run_to_end );
     assert_false( carried( 0 ) );
     assert_int_equal( carried( 1 ), ums_carry );
 }
@@ -576,7 +559,6 @@ int main( void )
     {
         cmocka_unit_test( it_is_carried_but_for_the_kernel ),
         cmocka_unit_test( in_a_callback_it_stays_home ),
-        cmocka_unit_test( on_a_foreign_stack_it_stays_home ),
         cmocka_unit_test( who_has_to_stay_home_does ),
         cmocka_unit_test( a_token_alone_does_not_wake_it ),
         cmocka_unit_test( suspended_it_leaves_its_carrier ),

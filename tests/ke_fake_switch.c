@@ -240,8 +240,6 @@ int ke_home_prepare( struct ums_context *w )
 {
     struct part *home = w->home;
 
-    w->stack.base = (void *)UINTPTR_MAX;        /* any stack will do */
-    w->stack.bottom = NULL;
     if (!ums_carry) return 1;
     if (!home)
     {

@@ -7,7 +7,7 @@
  * Rows: 2.2, B23. Debug registers are part of a thread's CONTEXT [doc]: they are the worker's
  * it runs, and nobody's who runs in its place.
  */
-#include "scenario_kit.h"
+#include "scenario_faults.h"
 
 #define ROUNDS 8
 
@@ -113,5 +113,75 @@ START_TEST( scenario_breakpoint_execution )
     ok( hits == 2 * ROUNDS, "2.2: %ld breakpoints, expected %d\n", hits, 2 * ROUNDS );
     ok( !wrong_results, "2.2: %ld wrong results\n", wrong_results );
     ok( !wrong_hits, "B23: %ld breakpoints of somebody else\n", wrong_hits );
+    kit_check();
+}
+
+/* ---- exceptions of a worker, and breakpoints of the thread that it runs on ---- */
+
+static LONG faults, foreign_registers;
+
+static LONG CALLBACK look_at_registers( EXCEPTION_POINTERS *pointers )
+{
+    CONTEXT *context = pointers->ContextRecord;
+
+    if (pointers->ExceptionRecord->ExceptionCode != EXCEPTION_ACCESS_VIOLATION ||
+        context->Rcx != (ULONG_PTR)NOWHERE) return EXCEPTION_CONTINUE_SEARCH;
+    if ((context->ContextFlags & CONTEXT_DEBUG_REGISTERS) == CONTEXT_DEBUG_REGISTERS &&
+        (context->Dr0 || (context->Dr7 & 0xff))) foreign_registers++;
+    context->Rip += 3;                          /* behind the load */
+    faults++;
+    return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+static BOOL has_breakpoint( HANDLE thread )
+{
+    CONTEXT context;
+
+    memset( &context, 0, sizeof(context) );
+    context.ContextFlags = CONTEXT_DEBUG_REGISTERS;
+    if (!GetThreadContext( thread, &context )) wrong_results++;
+    return (context.Dr7 & 0xff) != 0;
+}
+
+/* Going on from an exception takes all of its context: what came from another thread would stay. */
+static DWORD fault_body( struct kit_worker *worker )
+{
+    int i;
+
+    for (i = 0; i < ROUNDS; i++)
+    {
+        kit_yield( worker, NULL );
+        faulting_load( NOWHERE );
+        if (has_breakpoint( GetCurrentThread() )) foreign_registers++;
+    }
+    return 0;
+}
+
+static BOOL own_breakpoint( struct kit_sched *sched, LONG reason, ULONG_PTR payload, PVOID param )
+{
+    (void)sched; (void)payload; (void)param;
+    if (reason == UmsSchedulerStartup && !set_breakpoint( (ULONG_PTR)breakpoint )) wrong_results++;
+    if (!has_breakpoint( GetCurrentThread() )) wrong_results++;
+    return FALSE;
+}
+
+START_TEST( scenario_breakpoint_of_scheduler )
+{
+    void *handler = AddVectoredExceptionHandler( 1, count_breakpoints ), *looker;
+    struct kit_sched *sched;
+
+    if (!breakpoints_work() || !kit_open()) return;
+    looker = AddVectoredExceptionHandler( 1, look_at_registers );
+    sched = kit_add_sched( NULL );
+    sched->on_upcall = own_breakpoint;
+    kit_add_worker( sched->list, fault_body, NULL );
+    kit_start();
+    kit_finish();
+    RemoveVectoredExceptionHandler( looker );
+    RemoveVectoredExceptionHandler( handler );
+    ok( faults == ROUNDS, "%ld faults, expected %d\n", faults, ROUNDS );
+    ok( !foreign_registers, "B23: the worker had the scheduler's breakpoint %ld times\n",
+        foreign_registers );
+    ok( !wrong_results, "2.2: %ld wrong results\n", wrong_results );
     kit_check();
 }

@@ -527,6 +527,73 @@ START_TEST( scenario_exception_stack_overflow )
     check_handled( 2 );
 }
 
+/* ---- how much is left for handling it ---- */
+
+#define GUARANTEE 0x10000
+#define ONE_FRAME 0x2000                        /* the frame that overflows, and how Wine rounds */
+
+static ULONG_PTR room_left;
+
+static LONG CALLBACK measure_room( EXCEPTION_POINTERS *pointers )
+{
+    char *bottom = *(char **)((char *)kit_teb() + 0x1478);     /* DeallocationStack [sdk] */
+
+    if (pointers->ExceptionRecord->ExceptionCode == EXCEPTION_STACK_OVERFLOW)
+        room_left = pointers->ContextRecord->Rsp - (ULONG_PTR)bottom;
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+static void overflow_with_room( BOOL again )
+{
+    ULONG room = GUARANTEE;
+
+    if (again && !SetThreadStackGuarantee( &room )) seen.wrong++;
+    if (seh_call( overflow, NULL ) == (DWORD)EXCEPTION_STACK_OVERFLOW) seen.handled++;
+}
+
+/* Asked for where it runs by the book, without a call that anybody sees. */
+static DWORD guarantee_body( struct kit_worker *worker )
+{
+    lazy_stack();
+    kit_yield( worker, NULL );
+    overflow_with_room( TRUE );
+    return 0;
+}
+
+/* Asked for before it is executed the next time. */
+static DWORD early_guarantee_body( struct kit_worker *worker )
+{
+    ULONG room = GUARANTEE;
+
+    lazy_stack();
+    if (!SetThreadStackGuarantee( &room )) seen.wrong++;
+    kit_yield( worker, NULL );
+    kit_yield( worker, NULL );
+    overflow_with_room( FALSE );
+    return 0;
+}
+
+static void try_guarantee( DWORD (*body)( struct kit_worker *worker ) )
+{
+    void *handler = AddVectoredExceptionHandler( 1, measure_room );
+
+    run_body( body );
+    RemoveVectoredExceptionHandler( handler );
+    ok( room_left >= GUARANTEE - ONE_FRAME, "%#llx bytes were left, expected %#x\n",
+        (ULONGLONG)room_left, GUARANTEE );
+    check_handled( 1 );
+}
+
+START_TEST( scenario_exception_guarantee )
+{
+    try_guarantee( guarantee_body );
+}
+
+START_TEST( scenario_exception_early_guarantee )
+{
+    try_guarantee( early_guarantee_body );
+}
+
 /* Recovered from: the guard page is put back, and the next overflow is one again. */
 static DWORD overflow_again_body( struct kit_worker *worker )
 {
@@ -603,6 +670,16 @@ static NTSTATUS (WINAPI *create_event)( HANDLE *, ACCESS_MASK, void *, ULONG, BO
 
 #define ACCESS_VIOLATION_STATUS ((NTSTATUS)0xc0000005)
 
+/* The kernel looks at pointers by itself: a program sees no exception. [doc] */
+static LONG pointer_exceptions;
+
+static LONG CALLBACK count_exceptions( EXCEPTION_POINTERS *pointers )
+{
+    (void)pointers;
+    pointer_exceptions++;
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
 static DWORD pointer_body( struct kit_worker *worker )
 {
     HANDLE event = worker->arg, handle = NULL;
@@ -630,6 +707,7 @@ START_TEST( scenario_exception_bad_pointers )
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
     HANDLE event = CreateEventW( NULL, TRUE, FALSE, NULL );
     struct kit_sched *sched;
+    void *handler;
 
     query_counter = (void *)GetProcAddress( ntdll, "NtQueryPerformanceCounter" );
     wait_object = (void *)GetProcAddress( ntdll, "NtWaitForSingleObject" );
@@ -638,8 +716,11 @@ START_TEST( scenario_exception_bad_pointers )
     sched = kit_add_sched( NULL );
     sched->on_upcall = watch_scheduler;
     kit_add_worker( sched->list, pointer_body, event );
+    handler = AddVectoredExceptionHandler( 1, count_exceptions );
     kit_start();
     kit_finish();
+    RemoveVectoredExceptionHandler( handler );
+    ok( !pointer_exceptions, "2.2: a vectored handler saw %ld exceptions\n", pointer_exceptions );
     ok( !seen.scheduler_changed, "2.2: the scheduler found another stack in its TEB %ld times\n",
         seen.scheduler_changed );
     check_handled( 30 );

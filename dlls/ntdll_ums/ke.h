@@ -16,14 +16,6 @@
 struct ums_context;
 struct ums_scheduler;
 
-/* A thread's stack as the host's thread block has it. While a worker is carried, the block of the
-   carrier has that of the worker. */
-struct ke_stack
-{
-    void *base, *limit;
-    void *bottom;
-};
-
 /* ---- memory: address space that is never given back, so that stale pointers stay readable ---- */
 
 /* Reserve size bytes; NULL when there is no room. Only at start. */

@@ -198,7 +198,6 @@ static const char *start( void )
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                         (const char *)&private_interface, &pinned );
     ums_straight = ums_carry && !ums_recording && !hud;
-    if (ums_carry) ke_carry_start();
     ke_signal_start();
     ums_grace = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,

@@ -14,18 +14,17 @@ static const char *const target_names[TARGETS] = { "scheduler", "home", "plain" 
 /* By the beginning of the function's name; what is not here is PLACE_OURS. */
 static const struct { const char *name; enum place place; } names[] =
 {
-    { "ke_carry_start", PLACE_OURS },
     { "ke_carry", PLACE_SWITCH }, { "become_scheduler", PLACE_SWITCH },
     { "load_user_part", PLACE_SWITCH }, { "return_by_jump", PLACE_SWITCH },
     { "ke_leave_carrier", PLACE_SWITCH }, { "ke_scheduler_upcall", PLACE_SWITCH },
-    { "ke_switch", PLACE_SWITCH }, { "parking_place", PLACE_SWITCH },
+    { "ke_scheduler_run", PLACE_SWITCH }, { "ke_switch", PLACE_SWITCH }, { "parking_place", PLACE_SWITCH },
     { "ums_call_dispatcher", PLACE_CALL }, { "ums_dispatcher_land", PLACE_CALL },
     { "ums_call_stub", PLACE_CALL },
     { "ums_linux_syscall", PLACE_PARK },
     { "ums_dispatcher_hook", PLACE_HOOK }, { "ums_stub_hook", PLACE_HOOK },
     { "hook_frame", PLACE_HOOK }, { "stub_frame", PLACE_HOOK }, { "ums_hook", PLACE_HOOK },
     { "call_", PLACE_HOOK }, { "ums_call_", PLACE_HOOK }, { "ums_local", PLACE_HOOK },
-    { "ums_set_teb", PLACE_HOOK }, { "ke_look_at_stack", PLACE_HOOK },
+    { "ums_set_teb", PLACE_HOOK },
 };
 
 /* The function at this address of the DLL's code. */

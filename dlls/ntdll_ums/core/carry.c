@@ -17,16 +17,11 @@
 #include "watch/record.h"
 #include "state.h"
 
-/* The user part is handed to whoever executes it next. One that stands on another stack than its
-   thread's (a fiber's) must not be carried: the carrier's thread block would be wrong. */
+/* The user part is handed to whoever executes it next. */
 void ums_left_yield( struct ums_scheduler *s, struct ums_context *w, uintptr_t param )
 {
-    int elsewhere = (uintptr_t)w->sp - (uintptr_t)w->stack.bottom >=
-                    (uintptr_t)w->stack.base - (uintptr_t)w->stack.bottom;
-
     ums_note_by( s, w, EVENT_YIELD, 0 );
-    if (elsewhere) worker_leave_carrier( w, WORKER_READY | WORD_HOME );
-    else worker_give_away( w );
+    worker_give_away( w );
     ke_scheduler_upcall( s, REASON_YIELD, (uintptr_t)w, (void *)param );
 }
 

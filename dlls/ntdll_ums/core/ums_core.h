@@ -137,9 +137,6 @@ struct ums_scheduler
     void *base;                                 /* stack base of every activation */
     void (*proc)(void);                         /* SchedulerProc, called from assembly only */
     void *teb;                                  /* of the scheduler thread */
-    struct ke_stack stack;                      /* its own stack, as it was when it last executed */
-    uint32_t guaranteed;                        /* bytes of it kept for handling an overflow */
-    uint32_t pad;
     struct ums_context *current;                /* the worker it last executed; for itself, and
                                                    for who has stopped its thread */
     struct ums_list *list;                      /* referenced while in scheduling mode */
@@ -200,20 +197,19 @@ struct ums_context
     struct ums_list *list;                      /* referenced; where it is queued next; written
                                                    by Execute */
     uint64_t success;                           /* what the switch returns when it is resumed */
-    struct ke_stack stack;                      /* the worker's own stack */
-    uint32_t guaranteed;                        /* bytes of it kept for handling an overflow */
+    void *home;                                 /* top of the home thread's parking place */
     uint32_t preempted;                         /* the user part is in context and in the parking
                                                    place, not at sp */
-
-    /* 0x560 */
-    void *home;                                 /* top of the home thread's parking place */
-    struct ums_park park;                       /* the home thread sleeps here */
     uint32_t kind;                              /* enum context_kind; offset known to
                                                    hook_x86_64.S */
-    uint32_t stay_home;                         /* it uses fibers, or has breakpoints: not to be
-                                                   carried */
     _Atomic uint32_t local;                     /* carried, but the scheduler's TEB is in GS: a
                                                    local call */
+    _Atomic uint32_t breakpoints;               /* its thread's debug registers are in use: it is
+                                                   not to be carried */
+    uint64_t pad;
+
+    /* 0x560 */
+    struct ums_park park;                       /* the home thread sleeps here */
     _Atomic uint32_t refs;                      /* client's handle, home thread */
     _Atomic uint32_t self_suspending;           /* it is about to suspend its own thread */
     _Atomic uint32_t busy;                      /* not 0: the home thread must not be stopped now,
@@ -228,11 +224,7 @@ struct ums_context
                                                    outermost hooked call, or 0 */
     void *start;                                /* what CreateRemoteThreadEx was given */
     void *start_param;
-    struct ke_stack grown;                      /* base and limit of its thread's stack, when that
-                                                   was seen to have grown too late: the worker had
-                                                   become a fiber. Offset known to assembly */
     _Atomic uint32_t hold_taken;                /* somebody holds it for a moment (hold.c) */
-    _Atomic uint32_t breakpoints;               /* its thread's debug registers are in use */
     _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
     _Atomic uint32_t killed_here;               /* by this process, which sees to the rest */
     uint32_t tries, timer, ending;              /* its signal handler's: a signal comes later */
@@ -468,6 +460,7 @@ _Static_assert( offsetof( struct ums_context, flags ) == 0x4f0, "RTL_UMS_CONTEXT
 _Static_assert( offsetof( struct ums_context, context_lock ) == 0x4f8,
                 "RTL_UMS_CONTEXT.ContextLock" );
 _Static_assert( offsetof( struct ums_context, word ) == 0x518, "end of RTL_UMS_CONTEXT" );
-_Static_assert( offsetof( struct ums_context, home ) == 0x560, "the switch's line" );
+_Static_assert( offsetof( struct ums_context, sp ) == 0x520, "the switch's line" );
+_Static_assert( offsetof( struct ums_context, park ) == 0x560, "behind it" );
 
 #endif /* UMS_CORE_H */

@@ -70,10 +70,10 @@ static void queue_and_wait( struct ums_context *w, enum worker_state from, uint6
     if (queued) home_wait( w );
 }
 
-/* A worker that uses fibers, or is inside a call that goes on here, must be resumed here. */
+/* A worker that has breakpoints, or is inside a call that goes on here, must be resumed here. */
 static uint64_t must_stay( const struct ums_context *w )
 {
-    return w->stay_home || w->inside ? WORD_HOME : 0;
+    return atomic_load( &w->breakpoints ) || w->inside ? WORD_HOME : 0;
 }
 
 static void parked_queue( struct ums_context *w, void *from )
@@ -268,8 +268,6 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->slow_calls  = 0;
     w->inside      = 0;
     w->preempted   = 0;
-    w->stay_home   = 0;
-    w->grown.base  = NULL;
     atomic_store( &w->breakpoints, 0 );
     w->teb         = NULL;
     atomic_store( &w->tid, 0 );
@@ -418,7 +416,7 @@ void ums_worker_left_behind( struct ums_context *w )
 }
 
 /* It stands still and has been given breakpoints, which are its own thread's: so that is where it is
-   resumed. What is not parked finds out when it parks (ke_look_at_stack). */
+   resumed. What is not parked finds out when it parks. */
 void ums_worker_pin( struct ums_context *w )
 {
     uint64_t word = atomic_load( &w->word );

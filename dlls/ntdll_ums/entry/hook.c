@@ -212,7 +212,8 @@ int ums_is_parked_thread( const struct ums_context *self, uintptr_t sp )
 static int is_local( const struct call_row *row, const struct ums_call *call,
                      const struct ums_context *self )
 {
-    return row->cls == CALL_LOCAL && !self->stay_home && (!row->local_if || row->local_if( call ));
+    return row->cls == CALL_LOCAL && !atomic_load_explicit( &self->breakpoints, memory_order_relaxed )
+           && (!row->local_if || row->local_if( call ));
 }
 
 /* What a handler does to find out about threads is part of its call. The worker would otherwise be
@@ -271,7 +272,6 @@ uint64_t ums_hook_call( struct ums_call *call )
     ums_worker_give_way( self );
     if (ums_worker_is_carried( self ))
     {
-        ke_look_at_stack( self );
         if (is_local( row, call, self )) return call_local( call, self );
         if (special || row->cls <= CALL_QUICK) ums_worker_go_home( self );
     }

@@ -17,7 +17,8 @@ ums_hand_offset:                                /* and its hand; 0 before the st
 
 /*
  * ums_try_store( to in rcx, value in rdx ), ums_try_load( from in rcx, value in rdx ): 1, or 0 if
- * the access faults. The handler continues at a label behind, which clears rax.
+ * the access faults. The handler of the signal (ke_exception.c), or else that of the exception,
+ * continues at a label behind, which clears rax.
  */
         .macro  TRY_BEGIN name
         .globl  \name
@@ -40,6 +41,8 @@ ums_hand_offset:                                /* and its hand; 0 before the st
         .seh_endproc
         .endm
 
+        .globl  ums_try_begin, ums_try_end, ums_try_failed
+ums_try_begin:
         TRY_BEGIN ums_try_store
         movq    %rdx,(%rcx)
         TRY_END
@@ -59,6 +62,7 @@ ums_hand_offset:                                /* and its hand; 0 before the st
         wrgsbase %rdx
         movq    %rdx,(%rcx)
         TRY_END
+ums_try_end:
 
 /* EXCEPTION_DISPOSITION try_handler( record, frame, context in r8, dispatch ): make the function
    return 0, by context->Rip (0xf8). Its frame of 8 bytes stays as it is. */
@@ -70,7 +74,7 @@ try_handler:
         movl    4(%rcx),%eax                    /* ExceptionFlags */
         testl   $0x66,%eax                      /* unwinding: nothing to do */
         jnz     1f
-        leaq    .Ltry_failed(%rip),%rax
+        leaq    ums_try_failed(%rip),%rax
         movq    %rax,0xf8(%r8)
         xorl    %eax,%eax                       /* ExceptionContinueExecution */
         ret
@@ -84,7 +88,7 @@ try_failed:
         subq    $8,%rsp                         /* never executed: entered below */
         .seh_stackalloc 8
         .seh_endprologue
-.Ltry_failed:
+ums_try_failed:
         xorl    %eax,%eax
         addq    $8,%rsp
         ret

@@ -19,10 +19,6 @@
 CHECK( ums_scheduler, base, SCHEDULER_BASE );
 CHECK( ums_scheduler, proc, SCHEDULER_PROC );
 CHECK( ums_scheduler, teb, SCHEDULER_TEB );
-CHECK( ums_scheduler, stack.base, SCHEDULER_STACK_BASE );
-CHECK( ums_scheduler, stack.limit, SCHEDULER_STACK_LIMIT );
-CHECK( ums_scheduler, stack.bottom, SCHEDULER_STACK_BOTTOM );
-CHECK( ums_scheduler, guaranteed, SCHEDULER_GUARANTEED );
 
 CHECK_CONTEXT( SegCs, CONTEXT_CS );
 CHECK_CONTEXT( SegSs, CONTEXT_SS );
@@ -35,14 +31,8 @@ CHECK( ums_context, teb, CONTEXT_TEB );
 CHECK( ums_context, word, CONTEXT_WORD );
 CHECK( ums_context, sp, CONTEXT_SP );
 CHECK( ums_context, success, CONTEXT_SUCCESS );
-CHECK( ums_context, stack.base, CONTEXT_STACK_BASE );
-CHECK( ums_context, stack.limit, CONTEXT_STACK_LIMIT );
-CHECK( ums_context, stack.bottom, CONTEXT_STACK_BOTTOM );
-CHECK( ums_context, guaranteed, CONTEXT_GUARANTEED );
 CHECK( ums_context, home, CONTEXT_HOME );
 CHECK( ums_context, kind, CONTEXT_KIND );
-CHECK( ums_context, grown.base, CONTEXT_GROWN_BASE );
-CHECK( ums_context, grown.limit, CONTEXT_GROWN_LIMIT );
 CHECK( ums_context, preempted, CONTEXT_PREEMPTED );
 _Static_assert( WORKER_CARRIED == STATE_CARRIED, "hook_x86_64.S looks at the state" );
 _Static_assert( CONTEXT_WORKER == 0, "hook_x86_64.S compares the kind with 0" );

@@ -10,10 +10,6 @@
 #define SCHEDULER_BASE             0x00         /* struct ums_scheduler */
 #define SCHEDULER_PROC             0x08
 #define SCHEDULER_TEB              0x10
-#define SCHEDULER_STACK_BASE       0x18
-#define SCHEDULER_STACK_LIMIT      0x20
-#define SCHEDULER_STACK_BOTTOM     0x28
-#define SCHEDULER_GUARANTEED       0x30
 
 #define CONTEXT_CS                 0x048        /* struct ums_context: the CONTEXT in it */
 #define CONTEXT_SS                 0x052
@@ -25,15 +21,9 @@
 #define CONTEXT_WORD               0x518
 #define CONTEXT_SP                 0x520
 #define CONTEXT_SUCCESS            0x538
-#define CONTEXT_STACK_BASE         0x540
-#define CONTEXT_STACK_LIMIT        0x548
-#define CONTEXT_STACK_BOTTOM       0x550
-#define CONTEXT_GUARANTEED         0x558
-#define CONTEXT_PREEMPTED          0x55c
-#define CONTEXT_HOME               0x560
-#define CONTEXT_KIND               0x56c
-#define CONTEXT_GROWN_BASE         0x5b0
-#define CONTEXT_GROWN_LIMIT        0x5b8
+#define CONTEXT_HOME               0x540
+#define CONTEXT_PREEMPTED          0x548
+#define CONTEXT_KIND               0x54c
 
 #define STATE_CARRIED              4            /* enum worker_state */
 

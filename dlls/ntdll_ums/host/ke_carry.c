@@ -1,6 +1,6 @@
 /*
- * ke.h's user parts of workers: the parking places, preemption, what is known of a stack.
- * The switch itself is in switch_x86_64.S, the decision whether the host can carry in probe.c.
+ * ke.h's user parts of workers: the parking places, preemption. The switch itself is in switch_x86_64.S,
+ * the decision whether the host can carry in probe.c.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -14,8 +14,6 @@
 #include "entry/hook.h"
 #include "ke_win32.h"
 
-#define TEB_FIBER_DATA  0x20
-#define PAGE_SIZE       0x1000
 #define HOMES_PER_SLAB  64
 #define MAX_SLABS       1024                    /* 65536 contexts, context.c */
 
@@ -49,23 +47,6 @@ int ke_home_prepare( struct ums_context *w )
 
 /* ---- at home ---- */
 
-/* What the worker's TEB says of its stack goes with the worker when it is carried. A thread that
-   uses fibers changes it without a system call: it is not carried any more. At home, or on a
-   carrier for a TEB that is up to date. */
-void ke_look_at_stack( struct ums_context *w )
-{
-    char *teb = (char *)NtCurrentTeb();
-    void *base = *(void **)(teb + TEB_STACK_BASE), **limit = (void **)(teb + TEB_STACK_LIMIT);
-
-    /* back on its own stack, whose limit was put away before it was known to have grown */
-    if (w->grown.base && base == w->grown.base && *limit > w->grown.limit) *limit = w->grown.limit;
-    w->stack.base   = base;
-    w->stack.limit  = *limit;
-    w->stack.bottom = *(void *const *)(teb + TEB_STACK_BOTTOM);
-    w->guaranteed   = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
-    w->stay_home    = *(void *const *)(teb + TEB_FIBER_DATA) || atomic_load( &w->breakpoints );
-}
-
 /* Where the host does not carry: the thread sleeps where it is, below its user part. */
 struct parking
 {
@@ -91,59 +72,7 @@ int32_t ke_leave_home( struct ums_context *w,
     struct parking parking = { parked, arg };
 
     if (!ums_carry) return ke_switch_in_place( w, park_in_place, &parking );
-    ke_look_at_stack( w );
     return ke_switch_home( w, parked, arg );
-}
-
-/* A worker that has become a fiber without a call is still carried, and Wine, which looks at the
-   carrier's TEB, takes the growth of the fiber's stack for somebody's touch of a guard page: that
-   page is no guard any more then, and the next one has to be. */
-static int fiber_grows( const EXCEPTION_RECORD *record )
-{
-    char *teb = (char *)NtCurrentTeb(), *bottom = *(char **)(teb + TEB_STACK_BOTTOM), *page;
-
-    if (record->ExceptionCode != STATUS_GUARD_PAGE_VIOLATION || record->NumberParameters < 2 ||
-        !*(void **)(teb + TEB_FIBER_DATA)) return 0;
-    page = (char *)(record->ExceptionInformation[1] & ~(ULONG_PTR)(PAGE_SIZE - 1));
-    if (page < bottom + 2 * PAGE_SIZE || page >= *(char **)(teb + TEB_STACK_LIMIT)) return 0;
-    if (!VirtualAlloc( page - PAGE_SIZE, PAGE_SIZE, MEM_COMMIT, PAGE_READWRITE | PAGE_GUARD ))
-        return 0;
-    *(char **)(teb + TEB_STACK_LIMIT) = page;
-    return 1;
-}
-
-/* An exception of a carried worker: home with it. A stack that grows on a carrier is noted in the
-   carrier's TEB; who handles an exception compares frames with the limit in the worker's, and the
-   handling itself may let the stack grow further. Vectored handlers come before all that, and this
-   one first. It costs nothing: the way on from an exception is a call, which would go home too. */
-static LONG CALLBACK exception_goes_home( EXCEPTION_POINTERS *pointers )
-{
-    struct ums_context *w = ke_current();
-
-    if (!w || w->kind != CONTEXT_WORKER || atomic_load_explicit( &w->local, memory_order_relaxed ))
-        return EXCEPTION_CONTINUE_SEARCH;
-    if (!ums_worker_is_carried( w )) return EXCEPTION_CONTINUE_SEARCH;
-    ums_worker_go_home( w );
-    return fiber_grows( pointers->ExceptionRecord ) ? EXCEPTION_CONTINUE_EXECUTION
-                                                    : EXCEPTION_CONTINUE_SEARCH;
-}
-
-void ke_carry_start( void )
-{
-    AddVectoredExceptionHandler( 1, exception_goes_home );
-}
-
-/* ---- the scheduler thread ---- */
-
-void ke_scheduler_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param )
-{
-    const char *teb = s->teb;
-
-    s->stack.base   = *(void *const *)(teb + TEB_STACK_BASE);
-    s->stack.limit  = *(void *const *)(teb + TEB_STACK_LIMIT);
-    s->stack.bottom = *(void *const *)(teb + TEB_STACK_BOTTOM);
-    s->guaranteed   = *(const uint32_t *)(teb + TEB_STACK_GUARANTEED);
-    ke_switch_run( s, reason, payload, param );
 }
 
 /* ---- preemption ---- */
@@ -181,10 +110,12 @@ int ke_is_user_code( uint64_t rip )
    worker may be on a stack of its own making, but not on the scheduler's. */
 static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, const CONTEXT *context )
 {
+    const char *teb = s->teb;
+    ULONG_PTR bottom = *(const ULONG_PTR *)(teb + TEB_STACK_BOTTOM);
+
     if (!ums_worker_is_carried( w ) || w->owner != s || s->current != w) return 0;
     if (atomic_load( &w->local ) || !ke_is_user_code( context->Rip )) return 0;
-    return context->Rsp - (ULONG_PTR)s->stack.bottom >=
-           (ULONG_PTR)s->stack.base - (ULONG_PTR)s->stack.bottom;
+    return context->Rsp - bottom >= *(const ULONG_PTR *)(teb + TEB_STACK_BASE) - bottom;
 }
 
 static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )

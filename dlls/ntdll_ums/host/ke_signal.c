@@ -20,9 +20,9 @@
 #include "asm_offsets.h"
 #include "entry/hook.h"
 #include "ke_win32.h"
+#include "linux_signal.h"
 #include "private/trace.h"
 
-#define LINUX_RT_SIGACTION   13
 #define LINUX_RT_SIGPROCMASK 14
 #define LINUX_TIMER_CREATE   222
 #define LINUX_TIMER_SETTIME  223
@@ -33,26 +33,13 @@
 #define LINUX_FUTEX_WAIT_PRIVATE 128
 #define SIGNAL_SET_SIZE      8
 
-#define SA_SIGINFO  0x00000004
-#define SA_RESTORER 0x04000000
-#define SA_ONSTACK  0x08000000
-#define SA_EXPECTED (SA_SIGINFO | SA_RESTORER | SA_ONSTACK)
-
 #define FP_SIZE     0x1a0                       /* of an FXSAVE image: what is registers */
 #define XSTATE_HEADER 512                       /* behind it, where there is more */
 #define XSTATE_MAGIC  0x46505853
 #define MOMENT      200000                      /* ns, before a signal comes again */
 #define MOST_TRIES  500
 
-/* As Linux lays them out. */
-struct linux_action
-{
-    void    *handler;
-    uint64_t flags;
-    void    *restorer;
-    uint64_t mask;
-};
-
+/* As Linux lays it out. */
 struct linux_sigevent
 {
     uint64_t value;
@@ -60,29 +47,7 @@ struct linux_sigevent
     uint32_t thread, pad[11];
 };
 
-struct linux_context
-{
-    uint64_t flags;
-    void    *link;
-    uint64_t stack[3];
-    uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
-    uint64_t eflags;
-    uint16_t cs, gs, fs, ss;
-    uint64_t err, trapno, oldmask, cr2;
-    XSAVE_FORMAT *fp;
-    uint64_t reserved[8];
-    uint64_t mask;                              /* the signals that were blocked */
-};
-
-typedef void (__attribute__((sysv_abi)) *linux_handler)( int, void *, struct linux_context * );
-
 static struct linux_action wine_usr1, wine_quit;  /* written before ours are in place */
-
-static void call_wine( const struct linux_action *action, int sig, void *info,
-                       struct linux_context *frame )
-{
-    ((linux_handler)action->handler)( sig, info, frame );
-}
 
 /* ---- registers ---- */
 
@@ -248,7 +213,7 @@ static void stop_parked( struct ums_context *w, int sig, void *info, struct linu
 
     if (ke_warden_ask( w, KE_PARKED, 0 ) == KE_LEAVE_IT)
     {
-        call_wine( &wine_usr1, sig, info, frame );
+        linux_signal_call( &wine_usr1, sig, info, frame );
         return;
     }
     state = word_state( atomic_load( &w->word ) );
@@ -261,13 +226,13 @@ static void stop_parked( struct ums_context *w, int sig, void *info, struct linu
         ke_kept_registers( w, &shown );
         store_frame( frame, &shown );
         load_frame( frame, &shown );
-        call_wine( &wine_usr1, sig, info, frame );
+        linux_signal_call( &wine_usr1, sig, info, frame );
         load_frame( frame, &now );
         if (!same_registers( &shown, &now )) ke_keep_registers( w, &now );
         store_frame( frame, &own );
         *frame->fp = own_fp;
     }
-    else call_wine( &wine_usr1, sig, info, frame );
+    else linux_signal_call( &wine_usr1, sig, info, frame );
     released( w );
 }
 
@@ -297,7 +262,7 @@ static void stop_running( struct ums_context *w, int sig, void *info, struct lin
     ke_keep_registers( w, &now );
     answer = ke_warden_ask( w, KE_RUNNING, frame->rip );
     if (answer != KE_HELD) w->preempted = 0;
-    call_wine( &wine_usr1, sig, info, frame );
+    linux_signal_call( &wine_usr1, sig, info, frame );
     if (answer == KE_LEAVE_IT) return;
     if (answer == KE_HELD)
     {
@@ -376,22 +341,6 @@ static void keep_extended_state( struct ums_context *w, const struct linux_conte
     header[1] = 0;
 }
 
-/* As the switch does it (STACK_HAS_GROWN): it is the carrier's thread block that knows. */
-static void keep_stack_limit( struct ums_context *w, const struct ums_scheduler *s )
-{
-    void *limit = *(void **)((char *)s->teb + TEB_STACK_LIMIT);
-
-    if (limit == w->stack.limit) return;
-    w->stack.limit = limit;
-    if (*(void **)((char *)w->teb + TEB_STACK_BASE) == w->stack.base)
-        *(void **)((char *)w->teb + TEB_STACK_LIMIT) = limit;
-    else
-    {
-        w->grown.base  = w->stack.base;
-        w->grown.limit = limit;
-    }
-}
-
 /* The carrier ends in the middle of the worker's code, which somebody else will carry on: the
    warden puts it on its list. */
 static void leave_worker( struct ums_context *w, const struct linux_context *frame )
@@ -402,7 +351,6 @@ static void leave_worker( struct ums_context *w, const struct linux_context *fra
     load_frame( frame, &context );
     ke_keep_registers( w, &context );
     keep_extended_state( w, frame );
-    keep_stack_limit( w, s );
     ums_set_teb( s->teb );
     ums_worker_left_behind( w );
 }
@@ -453,7 +401,7 @@ static void end_now_or_later( enum role role, struct ums_context *context, void 
     if (!may_end( role, context, frame ) && comes_later( own )) return;
     came( own );
     ke_warden_hurry();
-    call_wine( &wine_quit, LINUX_SIGQUIT, info, frame );
+    linux_signal_call( &wine_quit, LINUX_SIGQUIT, info, frame );
 }
 
 /* ---- the handlers ---- */
@@ -463,7 +411,7 @@ static void stop_other( int sig, void *info, struct linux_context *frame )
     uint32_t thread = (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 );
 
     ke_warden_stops( thread, 1 );
-    call_wine( &wine_usr1, sig, info, frame );
+    linux_signal_call( &wine_usr1, sig, info, frame );
     ke_warden_stops( thread, 0 );
 }
 
@@ -484,7 +432,7 @@ static void __attribute__((sysv_abi)) on_usr1( int sig, void *info, struct linux
     if (role == ROLE_OTHER) stop_other( sig, info, frame );
     else if (place == PLACE_PARKED) stop_parked( w, sig, info, frame );
     else if (place == PLACE_RUNNING) stop_running( w, sig, info, frame );
-    else call_wine( &wine_usr1, sig, info, frame );
+    else linux_signal_call( &wine_usr1, sig, info, frame );
 }
 
 static void __attribute__((sysv_abi)) on_quit( int sig, void *info, struct linux_context *frame )
@@ -498,29 +446,10 @@ static void __attribute__((sysv_abi)) on_quit( int sig, void *info, struct linux
         return;
     }
     ke_warden_stops( (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ), 1 );
-    call_wine( &wine_quit, sig, info, frame );
+    linux_signal_call( &wine_quit, sig, info, frame );
 }
 
 /* ---- putting them in place ---- */
-
-static int64_t action( int sig, const struct linux_action *set, struct linux_action *get )
-{
-    return (int64_t)ums_linux_syscall( LINUX_RT_SIGACTION, sig, (uint64_t)set, (uint64_t)get,
-                                       SIGNAL_SET_SIZE );
-}
-
-static int is_as_expected( const struct linux_action *wine )
-{
-    return (ULONG_PTR)wine->handler > 1 && (wine->flags & SA_EXPECTED) == SA_EXPECTED;
-}
-
-static void put_in_front( int sig, linux_handler handler, const struct linux_action *wine )
-{
-    struct linux_action ours = *wine;
-
-    ours.handler = (void *)handler;
-    action( sig, &ours, NULL );
-}
 
 static int enabled;                             /* UMS_FOREIGN; written at start */
 
@@ -533,14 +462,13 @@ void ke_signal_start( void )
 {
     if (!ke_parks_outside()) return;            /* perhaps not Linux */
     if (!ums_setting( SETTING_FOREIGN )) return;
-    if (action( LINUX_SIGUSR1, NULL, &wine_usr1 ) ||
-        action( LINUX_SIGQUIT, NULL, &wine_quit ) || !is_as_expected( &wine_usr1 ) ||
-        !is_as_expected( &wine_quit ))
+    if (!linux_signal_get( LINUX_SIGUSR1, &wine_usr1 ) ||
+        !linux_signal_get( LINUX_SIGQUIT, &wine_quit ))
     {
         ums_info( "other processes see threads, not workers: the host's signals are not known" );
         return;
     }
     enabled = 1;
-    put_in_front( LINUX_SIGUSR1, on_usr1, &wine_usr1 );
-    put_in_front( LINUX_SIGQUIT, on_quit, &wine_quit );
+    linux_signal_put( LINUX_SIGUSR1, on_usr1, &wine_usr1 );
+    linux_signal_put( LINUX_SIGQUIT, on_quit, &wine_quit );
 }

@@ -219,6 +219,7 @@ int ke_init( const char **why )
     }
     ums_tls_offset = 0x1480 + slot * 8;         /* TEB.TlsSlots */
     use_futex = futex_works();
+    if (use_futex) ke_exceptions_start();
     ke_fault_start();
     if (use_futex || address_works()) return 1;
     *why = "there is no way to sleep on a word: Windows before 8 has its own UMS";

@@ -44,8 +44,6 @@ struct ke_user_part
 _Static_assert( sizeof(struct ke_user_part) == 0xf0, "switch_x86_64.S" );
 
 /* ke_carry.c */
-void ke_carry_start( void );                    /* once, where workers are carried */
-void ke_look_at_stack( struct ums_context *w );
 uint32_t ke_scheduler_tid( struct ums_scheduler *s );         /* 0: it is no thread's */
 int ke_is_our_code( ULONG_PTR rip );
 int ke_is_user_code( uint64_t rip );            /* Windows memory, and not ours */
@@ -53,6 +51,10 @@ int ke_is_asleep( const CONTEXT *context );     /* a thread that was stopped the
                                                    in a Unix call of its program */
 
 void ke_fault_start( void );                    /* ke_fault.c; once */
+
+/* ke_exception.c; once, where the host is Linux. 0: its handlers are not known, nothing is changed. */
+int ke_exceptions_start( void );
+int ke_exceptions_seen( void );                 /* is it in place? */
 
 /* ke_context.c; thread: a handle of the worker's. The registers that context's flags ask for, of a
    worker that cannot be executed now; context already holds those of its home thread. suspended:
@@ -100,7 +102,6 @@ void ke_warden_stops( uint32_t thread, int stops );
 #define LINUX_GETTID   186
 
 /* switch_x86_64.S */
-void ke_switch_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param );
 int32_t ke_switch_home( struct ums_context *w,
                          void (*parked)( struct ums_context *w, void *arg ), void *arg );
 void ke_preempted( void );                      /* where a suspender puts the carrier */

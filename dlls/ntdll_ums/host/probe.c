@@ -11,6 +11,7 @@
  *  - every system call of the process can be seen before it happens (the hook's part);
  *  - GS can be written from here, and what it shows is the TEB;
  *  - the scheduler's TEB, put into GS, is good for a system call in between;
+ *  - a stack that is not the thread's grows as if it were (ke_exception.c);
  *  - nobody keeps a shadow of the return addresses;
  *  - all registers of a worker that is stopped in the middle of its code can be kept.
  *
@@ -28,6 +29,9 @@
 
 #define TEB_SIZE         0x2000
 #define TEB_SELF         0x30
+#define TRIAL_STACK      0x10000
+#define TRIAL_LIMIT      0x8000                 /* there its stack ends at first */
+#define TRIAL_PAGE       0x1000
 #define XSAVE_COMPONENTS 0xe7                   /* x87, SSE, AVX, AVX-512 */
 
 /* ---- registers ---- */
@@ -68,12 +72,8 @@ static const char *probe_gs( void )
 /* ---- a trial ---- */
 
 static struct ums_scheduler trial_scheduler;
-static struct
-{
-    struct ums_context context;
-    char stack[0x4000] __attribute__((aligned( 64 )));
-} trial;
-static void *trial_teb;
+static struct { struct ums_context context; } trial __attribute__((aligned( 64 )));
+static char *trial_teb, *trial_stack;
 static int trial_steps;
 
 static void trial_left( struct ums_scheduler *s, struct ums_context *w, uintptr_t arg )
@@ -84,6 +84,17 @@ static void trial_left( struct ums_scheduler *s, struct ums_context *w, uintptr_
     ke_scheduler_upcall( s, 2, 0, NULL );
 }
 
+/* Touch the guard page: it is part of the stack then, and only the worker's TEB says so. */
+static int stack_grows( void )
+{
+    NT_TIB *tib = (NT_TIB *)trial_teb, *carrier = (NT_TIB *)trial_scheduler.teb;
+    void *limit = carrier->StackLimit;
+
+    return ums_try_store( trial_stack + TRIAL_LIMIT - 8, 1 ) &&
+           (char *)tib->StackLimit == trial_stack + TRIAL_LIMIT - TRIAL_PAGE &&
+           carrier->StackLimit == limit;
+}
+
 /* The worker: is this its TEB? A local call, then back. */
 static void trial_worker( void )
 {
@@ -92,6 +103,7 @@ static void trial_worker( void )
     LARGE_INTEGER counter = { .QuadPart = 0 };
 
     if (__readgsqword( TEB_SELF ) == (uint64_t)trial_teb) trial_steps++;
+    if (stack_grows()) trial_steps++;
     ums_set_teb( trial_scheduler.teb );
     if (__readgsqword( TEB_SELF ) == (uint64_t)trial_scheduler.teb) trial_steps++;
     args[0] = (uint64_t)(ULONG_PTR)&counter;
@@ -112,7 +124,7 @@ static void trial_proc( uint32_t reason )
 /* A user part as ke_leave_carrier would have left it, which "returns" to a call of trial_worker. */
 static void make_user_part( struct ums_context *w )
 {
-    struct ke_user_part *part = (void *)(trial.stack + sizeof(trial.stack) - 0x100);
+    struct ke_user_part *part = (void *)(trial_stack + TRIAL_STACK - 0x100);
 
     memset( part, 0, sizeof(*part) );
     part->mxcsr = 0x1f80;
@@ -121,8 +133,33 @@ static void make_user_part( struct ums_context *w )
     part->rip = (uint64_t)ke_call_rbx;
     w->sp = part;
     w->teb = trial_teb;
-    w->stack.base = trial.stack + sizeof(trial.stack);
-    w->stack.limit = w->stack.bottom = trial.stack;
+    w->owner = &trial_scheduler;
+    atomic_store( &w->word, WORKER_CARRIED );
+}
+
+/* A copy of this thread's TEB, and a stack that has yet to grow. */
+static int make_teb( void )
+{
+    void **bottom;
+    NT_TIB *tib;
+    DWORD old;
+
+    trial_teb = VirtualAlloc( NULL, TEB_SIZE, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
+    trial_stack = VirtualAlloc( NULL, TRIAL_STACK, MEM_RESERVE, PAGE_READWRITE );
+    if (!trial_teb || !trial_stack ||
+        !VirtualAlloc( trial_stack + TRIAL_LIMIT - TRIAL_PAGE, TRIAL_STACK - TRIAL_LIMIT + TRIAL_PAGE,
+                       MEM_COMMIT, PAGE_READWRITE ) ||
+        !VirtualProtect( trial_stack + TRIAL_LIMIT - TRIAL_PAGE, TRIAL_PAGE,
+                         PAGE_READWRITE | PAGE_GUARD, &old )) return 0;
+    memcpy( trial_teb, NtCurrentTeb(), TEB_SIZE );
+    *(void **)(trial_teb + TEB_SELF) = trial_teb;
+    *(void **)(trial_teb + ke_tls_offset()) = &trial.context;
+    tib = (NT_TIB *)trial_teb;
+    tib->StackBase = trial_stack + TRIAL_STACK;
+    tib->StackLimit = trial_stack + TRIAL_LIMIT;
+    bottom = (void **)(trial_teb + TEB_STACK_BOTTOM);
+    *bottom = trial_stack;
+    return 1;
 }
 
 static const char *try_to_carry( void )
@@ -131,10 +168,7 @@ static const char *try_to_carry( void )
     uint64_t before[3], after[3];
     int i;
 
-    if (!(trial_teb = VirtualAlloc( NULL, TEB_SIZE, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE )))
-        return "memory is short";
-    memcpy( trial_teb, teb, TEB_SIZE );
-    *(void **)((char *)trial_teb + TEB_SELF) = trial_teb;
+    if (!make_teb()) return "memory is short";
     for (i = 0; i < 3; i++) before[i] = ((const uint64_t *)teb)[i];
 
     make_user_part( &trial.context );
@@ -144,7 +178,8 @@ static const char *try_to_carry( void )
 
     for (i = 0; i < 3; i++) after[i] = ((const uint64_t *)teb)[i];
     VirtualFree( trial_teb, 0, MEM_RELEASE );
-    if (trial_steps != 7) return "a trial went wrong";
+    VirtualFree( trial_stack, 0, MEM_RELEASE );
+    if (trial_steps != 8) return "a trial went wrong";
     return memcmp( before, after, sizeof(before) ) ? "a trial left the TEB changed" : NULL;
 }
 
@@ -156,6 +191,7 @@ const char *ke_probe_carry( void )
     if (!ke_parks_outside()) return "a thread cannot sleep outside NT calls";
     __asm__ volatile( "rdsspq %0" : "+r" (ssp) );             /* a no-op without shadow stacks */
     if (ssp || ums_shadow_stacks()) return "shadow stacks are on";
+    if (!ke_exceptions_seen()) return "the host's signal handlers are not known";
     if ((why = probe_xsave()) || (why = probe_gs())) return why;
     return try_to_carry();
 }

@@ -237,8 +237,8 @@ no_user_part:                                   /* without x87 exceptions */
 
 /* ---- the scheduler thread ---- */
 
-/* ke_switch_run( s in rcx, reason in edx, payload in r8, param in r9 ) */
-        GLOBAL  ke_switch_run
+/* ke_scheduler_run( s in rcx, reason in edx, payload in r8, param in r9 ) */
+        GLOBAL  ke_scheduler_run
         PUSH_NONVOLATILE
         subq    $0xd8,%rsp
         .seh_stackalloc 0xd8
@@ -278,40 +278,6 @@ no_user_part:                                   /* without x87 exceptions */
 
 /* ---- a carried worker ---- */
 
-/* rbx: w, rbp: s. Put the scheduler's own stack back into its TEB; r10: that TEB.
-
-   The worker's stack may have grown while it was carried: Wine has noted that in the TEB of the
-   thread on which it grew, the scheduler's. That is rare, and comes back by a register because
-   STACK_HAS_GROWN lies outside. */
-        .macro  OWN_STACK
-        movq    SCHEDULER_TEB(%rbp),%r10
-        movq    TEB_STACK_LIMIT(%r10),%rax
-        cmpq    CONTEXT_STACK_LIMIT(%rbx),%rax
-        jne     3f
-2:      movq    SCHEDULER_STACK_BASE(%rbp),%rax
-        movq    SCHEDULER_STACK_LIMIT(%rbp),%rcx
-        movq    SCHEDULER_STACK_BOTTOM(%rbp),%rdx
-        movl    SCHEDULER_GUARANTEED(%rbp),%r11d
-        movq    %rax,TEB_STACK_BASE(%r10)
-        movq    %rcx,TEB_STACK_LIMIT(%r10)
-        movq    %rdx,TEB_STACK_BOTTOM(%r10)
-        movl    %r11d,TEB_STACK_GUARANTEED(%r10)
-        .endm
-
-        .macro  STACK_HAS_GROWN
-3:      movq    %rax,CONTEXT_STACK_LIMIT(%rbx)
-        movq    CONTEXT_TEB(%rbx),%rcx
-        movq    CONTEXT_STACK_BASE(%rbx),%rdx
-        cmpq    %rdx,TEB_STACK_BASE(%rcx)
-        jne     4f
-        movq    %rax,TEB_STACK_LIMIT(%rcx)
-        JUMP_WITH_FRAME 2b, %rcx
-4:      movq    %rdx,CONTEXT_GROWN_BASE(%rbx)   /* it has become a fiber: the limit there is that of
-                                                   another stack. ke_look_at_stack */
-        movq    %rax,CONTEXT_GROWN_LIMIT(%rbx)
-        JUMP_WITH_FRAME 2b, %rcx
-        .endm
-
 /* ke_leave_carrier( w in rcx, s in rdx, left in r8, arg in r9 ): save the user part, become the
    scheduler thread, call left( s, w, arg ). Returns when the user part is resumed. */
         GLOBAL  ke_leave_carrier
@@ -321,8 +287,8 @@ no_user_part:                                   /* without x87 exceptions */
         movq    %rsp,CONTEXT_SP(%rcx)
         movq    %rcx,%rbx
         movq    %rdx,%rbp
-        OWN_STACK
-        movq    SCHEDULER_BASE(%rbp),%rsp
+        movq    SCHEDULER_TEB(%rdx),%r10
+        movq    SCHEDULER_BASE(%rdx),%rsp
 
 /* rbx: w, rbp: s, r10: its TEB, r12: the user part, r8: what to call, r9: its argument; rsp: the
    base. No x87 exception may be left to the scheduler; a worker that yields finds none when it comes
@@ -343,30 +309,10 @@ no_user_part:                                   /* without x87 exceptions */
         SET_GS_COLD %r10
         .seh_endproc
 
-        .seh_proc stack_has_grown
-stack_has_grown:
-        HAS_USER_PART
-        STACK_HAS_GROWN
-        .seh_endproc
-
 /* ke_carry( s in rcx, w in rdx ): from the scheduler's stack, none of which is needed any more, to
-   the user part of the worker. While it runs, faults on its stack are handled by Wine with the
-   scheduler's TEB, so that has to know the stack. */
+   the user part of the worker. */
         GLOBAL  ke_carry
         .seh_endprologue
-        movq    SCHEDULER_TEB(%rcx),%r10
-        movq    TEB_STACK_LIMIT(%r10),%rax      /* it may have grown */
-        movl    TEB_STACK_GUARANTEED(%r10),%r11d
-        movq    %rax,SCHEDULER_STACK_LIMIT(%rcx)
-        movl    %r11d,SCHEDULER_GUARANTEED(%rcx)
-        movq    CONTEXT_STACK_BASE(%rdx),%rax
-        movq    CONTEXT_STACK_LIMIT(%rdx),%rcx
-        movq    CONTEXT_STACK_BOTTOM(%rdx),%r8
-        movl    CONTEXT_GUARANTEED(%rdx),%r9d
-        movq    %rax,TEB_STACK_BASE(%r10)
-        movq    %rcx,TEB_STACK_LIMIT(%r10)
-        movq    %r8,TEB_STACK_BOTTOM(%r10)
-        movl    %r9d,TEB_STACK_GUARANTEED(%r10)
         movq    CONTEXT_TEB(%rdx),%r11
         movq    %rdx,%rbx
         cmpl    $0,CONTEXT_PREEMPTED(%rdx)
@@ -430,9 +376,8 @@ return_by_jump:
         leaq    no_user_part(%rip),%r12
         leaq    ums_left_preempted(%rip),%r8
         xorl    %r9d,%r9d
-        OWN_STACK
+        movq    SCHEDULER_TEB(%rbp),%r10
         JUMP_WITH_FRAME on_base, %rax
-        STACK_HAS_GROWN
         .seh_endproc
 
 /* ke_load_preempted( w in rcx, teb in rdx ): the same on the worker's own thread */

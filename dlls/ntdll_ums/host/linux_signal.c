@@ -1,0 +1,31 @@
+/*
+ * Handlers of ours in front of Wine's, by the raw system call.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "linux_signal.h"
+#include "ke_win32.h"
+
+#define LINUX_RT_SIGACTION 13
+#define SIGNAL_SET_SIZE    8
+
+#define SA_SIGINFO  0x00000004
+#define SA_RESTORER 0x04000000
+#define SA_ONSTACK  0x08000000
+#define SA_EXPECTED (SA_SIGINFO | SA_RESTORER | SA_ONSTACK)
+
+int linux_signal_get( int sig, struct linux_action *wine )
+{
+    return !ums_linux_syscall( LINUX_RT_SIGACTION, sig, 0, (uint64_t)wine, SIGNAL_SET_SIZE ) &&
+           (ULONG_PTR)wine->handler > 1 && (wine->flags & SA_EXPECTED) == SA_EXPECTED;
+}
+
+void linux_signal_put( int sig, linux_handler ours, const struct linux_action *wine )
+{
+    struct linux_action action = *wine;
+
+    action.handler = (void *)ours;
+    ums_linux_syscall( LINUX_RT_SIGACTION, sig, (uint64_t)&action, 0, SIGNAL_SET_SIZE );
+}
