@@ -4,11 +4,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The one rule of a SchedulerProc: take no lock that a worker may hold, because that worker is the
- * one who would have to run to release it. So nothing here allocates, prints or waits for a lock.
- * Each scheduler has a ready queue of its own that nobody else touches; workers travel between
- * schedulers through the completion list, which the system fills, and through lock-free inboxes
- * (SLISTs).
+ * The one rule of a SchedulerProc: take no lock that a worker may hold, because that worker would
+ * have to run to release it. So nothing here allocates, prints or waits for a lock. Each scheduler
+ * has a ready queue of its own that nobody else touches; workers travel between schedulers through
+ * the completion list, which the system fills, and through lock-free inboxes (SLISTs).
  *
  * A worker is in exactly one place: the completion list, an inbox, a private queue, or running. It
  * may leave the processor and be run by another scheduler before the first scheduler's upcall has
@@ -125,7 +124,8 @@ static void sched_collect( struct sched *self )
         queue_put( &self->ready, CONTAINING_RECORD( entry, struct sched_worker, entry ));
     }
 
-    /* The chain is emptied before any of it runs: who runs may block and be linked again. */
+    /* The chain is emptied before any of it runs: a worker that runs may block and be linked again.
+       */
     if (!DequeueUmsCompletionListItems( self->pool->list, 0, &context )) return;
     for ( ; context; context = next)
     {

@@ -408,7 +408,7 @@ ULONG pool_drain( struct pool_source *source, BOOL cancel )
     }
     while (!source_is_idle( source ))
     {
-        /* Again and again: who was allowed to start may be just about to. */
+        /* Repeatedly: a callback that was allowed to start may not have issued its I/O yet. */
         if (cancel && source->started) CancelIoEx( source->file, NULL );
         SleepConditionVariableSRW( &pool->idle, &pool->lock,
                                    cancel && source->started ? CANCEL_POLL_MS : INFINITE, 0 );

@@ -35,7 +35,7 @@ struct pool_source
     BOOL                 cancelling;    /* no more I/O */
     HANDLE               file;          /* I/O */
 
-    struct pool_service *service;       /* timer, wait: who serves it; NULL if it is not set */
+    struct pool_service *service;       /* timer, wait: what serves it; NULL if it is not set */
     ULONG                serial;        /* of the last setting */
     ULONGLONG            due;           /* by GetTickCount64; ~0: never */
     DWORD                period;
@@ -63,8 +63,8 @@ struct pool
     SRWLOCK              lock;
     CONDITION_VARIABLE   idle;          /* a source has become idle */
     HANDLE               port;
-    HANDLE               workers;       /* the factory of those who run callbacks */
-    HANDLE               servants;      /* the factory of those who serve timers and waits */
+    HANDLE               workers;       /* the factory of threads that run callbacks */
+    HANDLE               servants;      /* the factory of threads that serve timers and waits */
     struct pool_source  *first, *last;  /* the queue: each source with callbacks that are due */
     ULONG                busy;          /* callbacks that are due or under way, of all sources */
     BOOL                 stopping;

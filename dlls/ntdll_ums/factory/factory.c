@@ -389,8 +389,8 @@ static int64_t distance( int64_t time )
     return time < 0 ? -time : time;
 }
 
-/* When has it been idle for too long? After the shorter of the two times that are set; 0 is no limit
-   [guess]. A hand that must stay for the minimum has no limit either. */
+/* When has it been idle for too long? After the shorter of the two times that are set; 0 is no
+   limit [guess]. A hand that must stay for the minimum has no limit either. */
 static int64_t idle_until( const struct ums_factory *f, const struct ums_hand *h, int64_t begin )
 {
     int64_t idle = distance( atomic_load( &f->idle_timeout ) );
@@ -412,8 +412,8 @@ static int may_leave( struct ums_factory *f, struct ums_hand *h )
     return 1;
 }
 
-/* Its factory was shut down. Its place, and a packet that it was given, go to another factory of the
-   port. */
+/* Its factory was shut down. Its place, and a packet that it was given, go to another factory of
+   the port. */
 static ums_status goes_without( struct ums_hand *h )
 {
     ums_hand_rest( h );

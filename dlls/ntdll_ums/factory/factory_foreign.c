@@ -5,10 +5,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * In the host a factory is a section of one page, in which its process writes its id and the entry
- * point for calls of other processes. A process that does not know a handle checks whether it is such
- * a section, and makes the call in a thread of the factory's process, which gets a copy of the
- * arguments and puts the results into it. So no process has to wait for calls of others. The access of
- * the handle is checked in the process that has the handle.
+ * point for calls of other processes. A process that does not know a handle checks whether it is
+ * such a section, and makes the call in a thread of the factory's process, which gets a copy of the
+ * arguments and puts the results into it. So no process has to wait for calls of others. The access
+ * of the handle is checked in the process that has the handle.
  *
  * To wait for packets from another process, such a thread waits as a guest, and counts as running
  * only while it is there: the queue does not see what the other process does with the packets.
@@ -78,7 +78,8 @@ static uint64_t time_of_birth( HANDLE process )
 
 /* ---- in the process whose factory it is ---- */
 
-/* What was taken for one that is no more. That it is the last in the queue now cannot be helped. */
+/* Puts back packets that were taken for a thread that has ended. They are the last in the queue
+   now. */
 static void put_back( struct ums_factory *f, const struct ums_packet *packet )
 {
     if (packet->key || packet->apc || packet->status || packet->information)
@@ -87,8 +88,8 @@ static void put_back( struct ums_factory *f, const struct ums_packet *packet )
     else if (ums_queue_release( f->queue )) ums_queue_check( f->queue );    /* shut or not */
 }
 
-/* This thread waits in the place of the stranger's. It does not hear of his end, so it may wait on;
-   what it gets then is for others. */
+/* This thread waits in place of the other process's thread. It is not told when that one ends, so
+   it may keep waiting; what it gets then is put back for others. */
 static NTSTATUS wait_for_stranger( struct ums_factory *f, struct request *request )
 {
     HANDLE caller = OpenThread( SYNCHRONIZE, FALSE, request->caller );
@@ -131,8 +132,8 @@ static NTSTATUS serve( struct ums_factory *f, struct request *request )
     }
 }
 
-/* A thread that a stranger has made begins here. Its request is in our memory, and is the stranger's
-   to free. */
+/* A thread that another process has made begins here. Its request is in our memory; the other
+   process frees it. */
 static DWORD WINAPI entry( void *arg )
 {
     struct request *request = arg;

@@ -4,21 +4,21 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What stands for a factory in the host is a section (factory_foreign.c says what for): a real
- * object, so that handles are closed, duplicated, inherited and named as any others, and each
- * carries the access it was given. A table says which factory a handle is of. It is right at any
- * moment, for the entry hook sees each NtClose and NtDuplicateObject of the process:
+ * In the host a factory is a section (factory_foreign.c says what is in it): a real object, so its
+ * handles are closed, duplicated, inherited and named like any others, and each has its own access.
+ * A table says which factory a handle belongs to. It is right at any moment, because the entry hook
+ * sees each NtClose and NtDuplicateObject of the process:
  *
- *  - before a handle is closed its entry says so; afterwards it is emptied, unless the value was
- *    used again meanwhile: the entry is another one then, and its number tells;
- *  - while it says so, and for handles that other processes have put here, the host is asked which
- *    factory it is, each time: of those the table would not learn that they are closed.
+ *  - Before a handle is closed its entry says so. Afterwards the entry is emptied, unless the value
+ *    was reused meanwhile: then the entry has another number.
+ *  - While the entry says so, and for handles that other processes have put here, the host is asked
+ *    each time which factory it is: the table would not learn when those are closed.
  *
  * Not seen: a handle that another process takes out of this one (DUPLICATE_CLOSE_SOURCE).
  *
  * Handles of completion ports are in the table with their concurrency, which Wine does not keep;
- * and the shim's own, so that a program which goes on using a value after it was closed does not
- * meet one of them.
+ * and so are the shim's own handles, so that a program which uses a closed value does not hit one
+ * of them.
  */
 
 #define WIN32_NO_STATUS
@@ -33,7 +33,7 @@
 #define MAX_HANDLES 0x400000                    /* entries; a handle is an index times 4 */
 #define PAGE_ENTRIES 512
 
-/* An entry: what, of that what, and a number that each change counts up. */
+/* An entry: its kind, a value, and a number that each change increments. */
 #define ENTRY_KIND    ((uint64_t)7)
 #define ENTRY_NUMBER  ((uint64_t)1 << 31)
 #define ENTRY_VALUE( entry ) ((uint32_t)((entry) >> 3) & 0xfffffff)
@@ -85,7 +85,7 @@ static uint64_t next_entry( uint64_t entry, enum handle_kind kind, uint32_t valu
     return ((entry & ~(ENTRY_NUMBER - 1)) + ENTRY_NUMBER) | (uint64_t)value << 3 | kind;
 }
 
-/* Twelve bits of access are what a factory's handle can have. */
+/* A factory's handle can have twelve bits of access. */
 static uint32_t factory_value( const struct ums_factory *f, ACCESS_MASK access )
 {
     return ums_pool_index( &ums_factory_pool, f ) | (access & 0xff) << 14 |
@@ -106,7 +106,7 @@ static struct ums_factory *entry_factory( uint64_t entry )
 
 static void handle_gone( struct ums_factory *f );
 
-/* A handle that is new: what the table had of that value is over. */
+/* A new handle: what the table has for this value is obsolete. */
 static void entry_set( HANDLE handle, enum handle_kind kind, uint32_t value )
 {
     _Atomic uint64_t *entry = entry_at( handle, 1 );
@@ -149,7 +149,7 @@ static NTSTATUS query_basic( HANDLE handle, OBJECT_BASIC_INFORMATION *info )
     return NtQueryObject( handle, ObjectBasicInformation, info, sizeof(*info), NULL );
 }
 
-/* Ask the host: is it one of ours, under a handle that we have not seen come? */
+/* Ask the host: is it one of ours, under a handle that the table does not have? */
 struct ums_factory *ums_factory_of_object( HANDLE handle )
 {
     uint32_t i, made = ums_pool_made( &ums_factory_pool );
@@ -165,8 +165,8 @@ struct ums_factory *ums_factory_of_object( HANDLE handle )
     return NULL;
 }
 
-/* What a handle is and what it may do are asked one after the other, and meanwhile the value may be
-   given to something else: so it is a copy that is asked, which nobody else can close. */
+/* The object and the access of a handle are queried one after the other, and between the two the
+   value may be reused. So a copy is queried, which nobody else can close. */
 NTSTATUS ums_handle_copy( HANDLE handle, HANDLE *copy, ACCESS_MASK *access )
 {
     OBJECT_BASIC_INFORMATION info;
@@ -181,8 +181,8 @@ NTSTATUS ums_handle_copy( HANDLE handle, HANDLE *copy, ACCESS_MASK *access )
     return status;
 }
 
-/* The answer is not put into the table: only of handles that came through the hook is their end
-   known. */
+/* The answer is not put into the table: the hook sees the end of only those handles whose beginning
+   it has seen. */
 static NTSTATUS ask_host( HANDLE handle, ACCESS_MASK access, struct ums_factory **ret )
 {
     struct ums_factory *f;
@@ -204,8 +204,8 @@ static NTSTATUS ask_host( HANDLE handle, ACCESS_MASK access, struct ums_factory 
     return STATUS_ACCESS_DENIED;
 }
 
-/* The reference is taken first and the entry looked at again: while a handle is in the table its
-   factory has not gone. */
+/* The reference is taken first, then the entry is read again: while a handle is in the table its
+   factory exists. */
 NTSTATUS ums_factory_of_handle( HANDLE handle, ACCESS_MASK access, struct ums_factory **ret )
 {
     struct ums_factory *f;
@@ -245,7 +245,7 @@ static void close_factory( struct ums_factory *f )
     ums_factory_unref( f );
 }
 
-/* One handle is left, which is ours: then there is none in any process. */
+/* If one handle is left it is ours, and no process has one. */
 void ums_factory_look_abroad( struct ums_factory *f )
 {
     OBJECT_BASIC_INFORMATION info;
@@ -254,8 +254,8 @@ void ums_factory_look_abroad( struct ums_factory *f )
     if (!query_basic( f->object, &info ) && info.HandleCount <= 1) close_factory( f );
 }
 
-/* The factory is there still: handles together hold a reference, which goes here at the earliest.
-   Where handles of other processes are left the manager looks after them. */
+/* The factory still exists: its handles together hold a reference, which is dropped here at the
+   earliest. If other processes have handles left, the manager watches them. */
 static void handle_gone( struct ums_factory *f )
 {
     if (!ums_factory_hold( f )) return;
@@ -313,7 +313,7 @@ void ums_handle_closed( HANDLE handle, uint64_t now, uint64_t before,
     if (!status && entry_kind( before ) == ENTRY_FACTORY) handle_gone( entry_factory( before ) );
 }
 
-/* The handle may be good for something else only: then a copy is asked. */
+/* The handle may lack the right to query: then a copy is queried. */
 int ums_is_this_process( HANDLE process )
 {
     DWORD id = process == GetCurrentProcess() ? GetCurrentProcessId() : GetProcessId( process );

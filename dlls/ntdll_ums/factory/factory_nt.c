@@ -1,6 +1,6 @@
 /*
- * ntdll's seven calls of worker factories, under both their names: arguments and access, in the
- * order in which Windows looks at them as far as that is known.
+ * ntdll's seven calls of worker factories, under both their names. Arguments and access are checked
+ * in the order in which Windows checks them, as far as that is known.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -81,7 +81,7 @@ static NTSTATUS check_process( HANDLE process )
     return ums_is_this_process( process ) ? STATUS_SUCCESS : ums_guess.foreign_process;
 }
 
-/* A copy, so that it is looked at once. */
+/* A copy, so that the program's memory is read once. */
 static NTSTATUS check_attributes( const OBJECT_ATTRIBUTES *from, OBJECT_ATTRIBUTES *attributes )
 {
     uint64_t *to = (uint64_t *)attributes;
@@ -105,8 +105,8 @@ static uint32_t processors( void )
     return info.dwNumberOfProcessors;
 }
 
-/* The queue of a port, which other factories may have already. Two threads may make one each for the
-   same port at the same time: each serves its own factory then. */
+/* The queue of a port, which other factories may share. Two threads may each make one for the same
+   port at the same time: then each queue serves its own factory. */
 static NTSTATUS find_queue( HANDLE port, struct ums_queue **ret )
 {
     NTSTATUS (NTAPI *compare)( HANDLE, HANDLE ) =
@@ -137,8 +137,8 @@ static NTSTATUS find_queue( HANDLE port, struct ums_queue **ret )
     return status;
 }
 
-/* What stands for it in the host. A name that is there already may be that of another factory, which
-   is opened. */
+/* Its object in the host. If the name exists already it may be that of another factory, which is
+   then opened. */
 static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, HANDLE *object,
                              struct ums_factory **old )
 {
@@ -285,7 +285,7 @@ static int length_fits( WORKERFACTORYINFOCLASS info_class, ULONG length )
     return length == sizeof(ULONG);
 }
 
-/* Not a byte more than it is long: it may end with its page. */
+/* Reads not a byte more than its length: its page may end there. */
 static int load_value( const void *buffer, ULONG length, uint64_t *value )
 {
     const uintptr_t place = (uintptr_t)buffer & 7;
@@ -385,8 +385,8 @@ NTSTATUS NTAPI NtWorkerFactoryWorkerReady( HANDLE handle )
     return status;
 }
 
-/* The calling thread as one that works for f. A stranger becomes a guest, of one factory at a
-   time. */
+/* The calling thread as a hand of f. A thread that f has not made becomes a guest, of one factory
+   at a time. */
 static NTSTATUS hand_for( struct ums_factory *f, struct ums_hand **ret )
 {
     struct ums_hand *h = ums_hand_current();
@@ -457,7 +457,7 @@ static void store_packets( FILE_IO_COMPLETION_INFORMATION *to, const struct ums_
     }
 }
 
-/* Windows 7 has only the first two parameters, 8 the first four: what is behind is not looked at. */
+/* Windows 7 has only the first two parameters, 8 the first four: the others are not read. */
 NTSTATUS NTAPI NtWaitForWorkViaWorkerFactory( HANDLE handle, PFILE_IO_COMPLETION_INFORMATION out,
                                               ULONG count, PULONG returned,
                                               PWORKER_FACTORY_DEFERRED_WORK deferred )

@@ -12,7 +12,8 @@
  *    that comes finds the hand in its own exchange;
  *  - a running hand that blocks leaves in the exchange that takes the next one off the stack;
  *  - a thread that has taken a hand off the stack gives it the packet before it does anything else.
- *    If the hand has given up waiting meanwhile, it puts the packet back in the same way as a new one.
+ *    If the hand has given up waiting meanwhile, it puts the packet back in the same way as a new
+ *    one.
  * A thread may be suspended between taking a hand off and telling it: then that hand and one packet
  * wait for it, and nothing else does.
  */
@@ -96,8 +97,8 @@ int ums_queue_put( struct ums_queue *q, const struct ums_packet *packet )
     return 1;
 }
 
-/* Read first, then taken: a slow thread may read an overwritten slot, but then the head has moved and
-   the exchange fails. A thread that stops in here leaves nothing half done. */
+/* Read first, then taken: a slow thread may read an overwritten slot, but then the head has moved
+   and the exchange fails. A thread that stops in here leaves nothing half done. */
 static int ring_take( struct ums_queue *q, struct ums_packet *packet )
 {
     uint64_t head = atomic_load( &q->head );
@@ -127,7 +128,8 @@ static int release_take( struct ums_queue *q, struct ums_packet *packet )
     return 1;
 }
 
-/* The caller has one packet's number. There is one, in one place or the other; they take turns. */
+/* The caller was counted one packet. There is one, among the releases or in the ring; the two are
+   served in turn. */
 static void packet_take( struct ums_queue *q, struct ums_packet *packet )
 {
     uint32_t turn = atomic_load_explicit( &q->turn, memory_order_relaxed );
@@ -160,7 +162,7 @@ int ums_queue_release( struct ums_queue *q )
     return 1;
 }
 
-/* One more packet's number, for who runs already. */
+/* One more packet, for a hand that runs already. */
 static int pending_take( struct ums_queue *q )
 {
     union queue_word old, new;
@@ -208,7 +210,7 @@ static uint32_t with_state( uint32_t word, enum hand_state state )
     return (word & ~HAND_STATE) | state;
 }
 
-/* The other bits may be changed by others meanwhile. 0 if it was in another state. */
+/* Other threads may change the other bits meanwhile. 0 if it was in another state. */
 static int hand_move( struct ums_hand *h, enum hand_state from, enum hand_state to )
 {
     uint32_t word = atomic_load( &h->word );
@@ -317,7 +319,7 @@ void ums_queue_purge( struct ums_queue *q )
 
 /* ---- a hand waits ---- */
 
-/* Take a packet's number (1), or leave the running ones. push: and onto the stack. */
+/* Take a packet (1), or stop running. push: and go onto the stack. */
 static int take_or_leave( struct ums_hand *h, uint32_t counted, int push )
 {
     struct ums_queue *q = h->queue;
@@ -344,15 +346,15 @@ static int take_or_leave( struct ums_hand *h, uint32_t counted, int push )
     return take;
 }
 
-/* It is on the stack still, from a wait that it gave up: it stays where it is. 0: it is there no
-   more. */
+/* It is still on the stack, from a wait that it gave up, and keeps its place. 0: it is not there
+   any more. */
 static int wait_again( struct ums_hand *h )
 {
     uint32_t word = atomic_load( &h->word );
 
     do if (!(word & HAND_LINKED)) return 0;
     while (!atomic_compare_exchange_weak( &h->word, &word, with_state( word, HAND_WAITING ) ));
-    ums_queue_give( h->queue, 0, 0 );           /* what came before that has not seen it */
+    ums_queue_give( h->queue, 0, 0 );           /* for packets that came before that */
     return 1;
 }
 
@@ -392,8 +394,8 @@ static uint32_t spin( struct ums_hand *h )
     return atomic_load( &h->word );
 }
 
-/* Looking on for a while pays where packets come quickly and another processor brings them: then
-   sleeping is over soon. */
+/* Spinning for a while pays when packets come quickly and from another processor: a sleep would
+   soon be over. */
 static void nap( struct ums_hand *h, uint32_t word, int64_t now, int64_t until )
 {
     int64_t left = until - now;
@@ -433,8 +435,8 @@ void ums_hand_poke( struct ums_hand *h )
     ke_wake( &h->word, 0 );
 }
 
-/* More than one only of what the port has sent: released hands are to run side by side, and one
-   that blocks with several releases in its pocket would keep the others from it. */
+/* More than one only of the port's own packets. Released items are meant to run side by side, and a
+   hand that blocks while it has several would keep the others from them. */
 uint32_t ums_hand_take( struct ums_hand *h, struct ums_packet *packets, uint32_t count )
 {
     struct ums_queue *q = h->queue;
@@ -447,7 +449,7 @@ uint32_t ums_hand_take( struct ums_hand *h, struct ums_packet *packets, uint32_t
     return n;
 }
 
-/* It does not take the packet that was given to it, or does not run any more. */
+/* It does not take the packet that was given to it, or stops running. */
 void ums_hand_rest( struct ums_hand *h )
 {
     hand_move( h, HAND_INKERNEL, HAND_RUNNING );
@@ -480,7 +482,7 @@ int ums_hand_enter_kernel( struct ums_hand *h )
     return 1;
 }
 
-/* Too many may run for a while then: that is documented. */
+/* Then too many may run for a while, which is documented. */
 void ums_hand_back( struct ums_hand *h )
 {
     if (hand_move( h, HAND_INKERNEL, HAND_RUNNING )) return;

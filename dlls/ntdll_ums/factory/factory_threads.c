@@ -4,11 +4,11 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The manager exists while a factory has threads or may need one. It makes threads, moves packets from
- * the ports into the queues, notices threads that were ended from outside, and notices hands that
- * block in calls. It sleeps in one wait for all of that, without a time-out unless something is in
- * progress that nobody will report to it. Whoever has something for it first increments asked and
- * then wakes it. The manager reads asked and then looks at everything.
+ * The manager exists while a factory has threads or may need one. It makes threads, moves packets
+ * from the ports into the queues, notices threads that were ended from outside, and notices hands
+ * that block in calls. It sleeps in one wait for all of that, without a time-out unless something
+ * is in progress that nobody will report to it. Whoever has something for it first increments asked
+ * and then wakes it. The manager reads asked and then looks at everything.
  */
 
 #define WIN32_NO_STATUS
@@ -71,7 +71,7 @@ struct ums_hand *ums_hand_of_thread( uint32_t tid )
 
 /* ---- threads ---- */
 
-/* Entered by the system like any thread; returning ends it. */
+/* The start routine of a hand; returning ends the thread. */
 static void hand_thread( void *arg )
 {
     struct ums_hand *h = arg;
@@ -141,8 +141,8 @@ static int has_room( struct ums_queue *q )
     return 1;
 }
 
-/* Fewer than RING_FULL are there, and as many come at most: so there is room for all. If fewer come
-   there are no more; what is posted then wakes the manager. */
+/* Fewer than RING_FULL are there, and at most RING_FULL come, so there is room for all. If fewer
+   come, the port is empty; the next packet wakes the manager. */
 static void drain( struct ums_queue *q )
 {
     FILE_IO_COMPLETION_INFORMATION packets[RING_FULL];
@@ -166,7 +166,7 @@ static void drain( struct ums_queue *q )
     }
 }
 
-/* What was fetched and not taken goes back. */
+/* Packets that were fetched and not taken are put back. */
 void ke_factory_closed( struct ums_factory *f, int last )
 {
     struct ums_queue *q = f->queue;
@@ -205,7 +205,8 @@ static void add_port( struct round *round, struct ums_queue *q )
 
     if (!has_room( q )) return;
     for (i = 1; i < round->count; i++) if (round->objects[i] == q->port) return;
-    if (round->count == MAX_PORTS)              /* it was drained in this round, and is in the next */
+    if (round->count == MAX_PORTS)              /* it was drained in this round, and is in the next
+    */
     {
         not_later( round, POLL );
         return;
@@ -330,7 +331,8 @@ void ke_manager_wake( void )
     else if (atomic_exchange( &asleep, 0 )) NtSetEvent( event, NULL );
 }
 
-/* Two rounds: one may have been under way. Not for ever: nothing says that it can be made. */
+/* Two rounds, because one may be in progress. With a limit: the thread may be impossible to make.
+   */
 void ums_manager_wait( void )
 {
     static const int64_t patience = 10000000;

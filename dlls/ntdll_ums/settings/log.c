@@ -1,5 +1,5 @@
 /*
- * Messages to people: where they go.
+ * The log: where messages go.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -19,7 +19,7 @@ unsigned char ums_log_levels[LOG_CHANNELS];
 static int (__cdecl *wine_output)( const char *line );
 static HANDLE file;
 
-/* Puts no more than size characters there, and says how many. */
+/* The number of characters that were written, of at most size. */
 static int limited( int len, int size )
 {
     return len < 0 || len > size ? size : len;
@@ -57,7 +57,7 @@ void ums_say( enum log_channel channel, enum log_level level, const char *fmt, .
 
 /* ---- start ---- */
 
-/* A path in ums.conf means what it would mean beside that file. */
+/* A path in ums.conf is relative to the folder of that file. */
 static const char *beside_conf( const struct settings *s, enum setting id, const char *path,
                                 char *whole )
 {
@@ -87,7 +87,7 @@ int ums_setting_path( struct settings *s, enum setting id, const char *program, 
     return 0;
 }
 
-/* It stays open: opening takes the heap, which whoever logs may have to wait for. */
+/* It stays open: opening needs the heap, for which the logging thread might have to wait. */
 static void open_file( struct settings *s, const char *program )
 {
     char path[SETTING_TEXT];

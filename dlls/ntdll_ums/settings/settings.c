@@ -1,14 +1,14 @@
 /*
- * Settings: how values are read, which of two counts, and what is reported about a value that cannot be
- * read. Host-free. settings_win32.c gets the text.
+ * Settings: how values are read, which of two counts, and what is reported about a value that
+ * cannot be read. Host-free. settings_win32.c gets the text.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * ums.conf is UTF-8: KEY=value lines, # comments, and [program.exe] before lines that are for one
- * program. Lines for all programs come before the first of these. A wrong value is ignored; the rest
- * of the file counts. The text comes from outside: it is parsed into these structs and used for
- * nothing else, and what is quoted of it is truncated and stripped of control characters.
+ * program. Lines for all programs come before the first of these. A wrong value is ignored; the
+ * rest of the file counts. The text comes from outside: it is parsed into these structs and used
+ * for nothing else, and what is quoted of it is truncated and stripped of control characters.
  */
 
 #include <string.h>
@@ -50,7 +50,7 @@ static struct out out_start( char *text, size_t size )
     return out;
 }
 
-/* What does not fit is left out. */
+/* Truncates. */
 static void add_bytes( struct out *out, const char *text, size_t len )
 {
     if (len > out->size - 1 - out->used) len = out->size - 1 - out->used;
@@ -77,7 +77,7 @@ static int is_inside_letter( char c )           /* of UTF-8 */
     return (c & 0xc0) == 0x80;
 }
 
-/* What somebody has written, which may be anything. */
+/* Text of a user, which may be anything. */
 static void add_quoted( struct out *out, struct words words )
 {
     size_t i, len = words.len;
@@ -132,9 +132,9 @@ static struct words trimmed( struct words words )
     return words;
 }
 
-/* ---- what people are told ---- */
+/* ---- messages about problems ---- */
 
-/* The next text to fill. There is always one: more than are kept go into the last. */
+/* The next text to fill. There is always one: those that do not fit overwrite the last. */
 static struct out next_problem( struct settings *s )
 {
     uint32_t i = s->problem_count++;

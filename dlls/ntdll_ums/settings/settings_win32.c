@@ -4,16 +4,17 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Runs once, in DllMain of ntdll_ums, before anything else of the shim: so nobody can read a
- * setting too early, and nobody has to ask whether they were read. The loader's lock is held; what
- * is called here is kernel32's, which is started by then, and comes back without another thread.
+ * Runs once, in DllMain of ntdll_ums, before anything else of the shim. So nobody can read a
+ * setting too early, and nobody has to ask whether the settings were read. The loader's lock is
+ * held. Only functions of kernel32 are called, which is initialized by then, and which need no
+ * other thread.
  *
  * A process with more rights than its user (rights.h) reads no ums.conf and follows no path. One
- * could say that whoever can write beside a program can have it load any DLL, so that the file
- * gives them nothing new. But what is wrong in it is quoted in messages: with a link in place of
- * ums.conf these would show, line by line, a file that only the greater rights can read. And a
- * program that was made safe against foreign DLLs would still read it. What the environment says
- * without a path only chooses between ways that are all meant to be taken.
+ * could argue that whoever can write beside a program can make it load any DLL, so the file adds no
+ * risk. But wrong lines are quoted in messages: a link in place of ums.conf would reveal, line by
+ * line, a file that only the greater rights can read. And a program that is protected against
+ * foreign DLLs would still read it. Variables of the environment that are no paths count: each
+ * chooses between safe alternatives.
  */
 #define UMS_CHANNEL LOG_CHANNEL_settings
 

@@ -1,5 +1,5 @@
 /*
- * UMS_HUD: a thread that counts twice a second, prints a line and publishes the same for umsrun --top.
+ * UMS_HUD: a thread that counts twice a second, prints a line and publishes it for umsrun --top.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

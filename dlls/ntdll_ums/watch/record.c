@@ -42,7 +42,7 @@ void ums_record_init( void *memory, uint32_t shift )
     ums_record = record;
 }
 
-/* The lap tells a place that was claimed in this one from what is left of the one before. */
+/* The lap tells a place that was written in this lap from a place of the lap before. */
 void ums_record_event( struct ums_ring *ring, uint64_t stamp, enum record_event event,
                        uint32_t scheduler, uint32_t worker, uint32_t arg )
 {
@@ -64,7 +64,7 @@ void ums_record_event( struct ums_ring *ring, uint64_t stamp, enum record_event 
         atomic_store_explicit( &ring->head, at + 1, memory_order_release );
 }
 
-/* Its pages are touched now, on a thread that is still a plain one: not in a switch. */
+/* Its pages are touched now, while the thread is still a plain one, and not in a switch. */
 static struct ums_ring *take_ring( void )
 {
     unsigned int i;
