@@ -45,7 +45,7 @@ settle()
 {
     find "$1" -type d -exec chmod 755 {} +
     find "$1" -type f -exec chmod 644 {} +
-    find "$1" -type f -path '*/bin/umsrun' -exec chmod 755 {} +
+    find "$1" -type f \( -path '*/bin/umsrun' -o -path '*/bin/umstrace' \) -exec chmod 755 {} +
     find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 }
 
@@ -64,8 +64,9 @@ make_zip()
 {
     folder=$stage/ums-$VERSION-win64
     install_parts "$folder" runtime development documentation
-    rm -r "$folder/bin/umsrun" "$folder/share/ums" "$folder/share/man"         # Linux' part
+    mv "$folder/share/ums/umstrace.html" "$folder/bin"
     mv "$folder/share/doc/ums" "$folder/doc"
+    rm "$folder/bin/umsrun"                             # with share, the part of a Linux package
     rm -r "$folder/share"
     mv "$folder/doc/README.md" "$folder/doc/CHANGELOG.md" "$folder/doc/LICENSE" "$folder"
     mv "$folder/doc/samples" "$folder"
@@ -83,7 +84,8 @@ make_deb()
     mkdir -p "$root/usr/lib/ums" "$root/DEBIAN"
     mv "$root"/usr/bin/*.exe "$root"/usr/bin/*.dll "$root/usr/lib/ums"
     mv "$root/usr/share/doc/ums/LICENSE" "$root/usr/share/doc/ums/copyright"
-    gzip -9n "$root/usr/share/doc/ums/CHANGELOG.md" "$root/usr/share/man/man1/umsrun.1"
+    gzip -9n "$root/usr/share/doc/ums/CHANGELOG.md" "$root"/usr/share/man/man1/*.1
+    ln -s umsrun "$root/usr/share/bash-completion/completions/umstrace"     # bash looks a command up by its own name
     mv "$root/usr/share/doc/ums/CHANGELOG.md.gz" "$root/usr/share/doc/ums/changelog.gz"
     size=$(find "$root/usr" -type f -printf '%s\n' | awk '{ sum += int(($1 + 1023) / 1024) } END { print sum }')
     sed -e "s/@VERSION@/$VERSION/; s/@SIZE@/$size/" "$packaging/control.in" > "$root/DEBIAN/control"

@@ -66,8 +66,34 @@ set +e
 status=$?
 set -e
 [ $status = 2 ] && grep -q 'no such file' "$tmp/out" || die "a program that is not there: status $status"
-man --warnings -E UTF-8 -l "$tmp/deb/usr/share/man/man1/umsrun.1.gz" > "$tmp/out" 2> "$tmp/err" || die 'the man page'
-[ ! -s "$tmp/err" ] || die "the man page: $(cat "$tmp/err")"
+for page in umsrun umsinfo umstrace; do
+    man --warnings -E UTF-8 -l "$tmp/deb/usr/share/man/man1/$page.1.gz" > "$tmp/out" 2> "$tmp/err" || die "the man page of $page"
+    [ ! -s "$tmp/err" ] || die "the man page of $page: $(cat "$tmp/err")"
+done
+for file in bin/umsrun bin/umstrace share/ums/umstrace.html share/ums/wine.sh lib/ums/umsrun.exe lib/ums/umsinfo.exe \
+    lib/ums/kernel32_ums.dll lib/ums/ntdll_ums.dll lib/ums/umsdemo.exe lib/ums/hello_ums.exe lib/ums/umstest.exe \
+    share/bash-completion/completions/umsrun share/bash-completion/completions/umstrace \
+    share/zsh/vendor-completions/_umsrun share/metainfo/io.github.ums_shim.ums.metainfo.xml \
+    share/doc/ums/README.md share/doc/ums/copyright share/doc/ums/changelog.gz; do
+    [ -s "$tmp/deb/usr/$file" ] || die "the Debian package has no $file"
+done
+
+# ---- umstrace from the package finds its page, and completion knows all options of --help, and no other ----
+cat > "$tmp/trace.json" << 'END'
+{"traceEvents":[{"ph":"B","pid":1,"tid":1,"ts":1,"cat":"idle","name":"idle"},{"ph":"E","pid":1,"tid":1,"ts":2}],
+"otherData":{"producer":"ums","format":1,"lost":0}}
+END
+"$tmp/deb/usr/bin/umstrace" --html "$tmp/page.html" "$tmp/trace.json" && grep -q '<html' "$tmp/page.html" || die 'umstrace --html'
+"$umsrun" --help | grep -o -e '--[a-z-]*' | sort -u > "$tmp/options"
+# shellcheck disable=SC2016
+bash -c '. "$1"; for COMP_CWORD in 1 2; do
+    COMP_WORDS=(umsrun --install --); [ $COMP_CWORD = 2 ] || COMP_WORDS=(umsrun --)
+    _umsrun; printf "%s\n" "${COMPREPLY[@]}"
+done' - "$tmp/deb/usr/share/bash-completion/completions/umsrun" | sort -u > "$tmp/completed"
+diff "$tmp/options" "$tmp/completed" || die "completion and --help differ"
+for option in $(cat "$tmp/options"); do
+    grep -q -e "$option" "$tmp/deb/usr/share/zsh/vendor-completions/_umsrun" || die "zsh's completion does not know $option"
+done
 
 # its words when something is missing
 PATH=/nowhere /bin/sh -c ". '$tmp/deb/usr/share/ums/wine.sh'; die gone" > "$tmp/out" 2>&1 && die 'die does not'
@@ -83,7 +109,8 @@ WINEDEBUG=-all "$wine" "$zip/bin/umsrun.exe" "$tmp/hello.exe" > "$tmp/out" 2>&1 
 grep -q 'tick tock' "$tmp/out" || die 'from the zip'
 WINEDEBUG=-all "$wine" "$zip/bin/umsrun.exe" --info > "$tmp/out" 2>&1 || die "--info from the zip: status $?"
 grep -q 'User-Mode Scheduling works here' "$tmp/out" || die '--info from the zip'
-for file in README.md LICENSE CHANGELOG.md docs/README.md bin/kernel32_ums.dll bin/ntdll_ums.dll bin/umstest.exe \
+for file in README.md LICENSE CHANGELOG.md docs/README.md bin/umstrace bin/umstrace.html bin/umsrun.exe bin/umsinfo.exe \
+    bin/umstest_bound.exe bin/umstest_probe.dll bin/hello_ums.exe bin/umsdemo.exe bin/kernel32_ums.dll bin/ntdll_ums.dll bin/umstest.exe \
     include/ums.h lib/libkernel32_ums.a lib/cmake/ums/umsConfig.cmake lib/pkgconfig/ums.pc samples/hello_ums.c; do
     [ -s "$zip/$file" ] || die "the zip has no $file"
 done
