@@ -417,6 +417,7 @@ int main( int argc, char **argv )
        the machine is busy. Only the shim reads this; UMS_GRACE_US=2000 is its own default. */
     if (!GetEnvironmentVariableA( "UMS_GRACE_US", NULL, 0 ))
         SetEnvironmentVariableA( "UMS_GRACE_US", "20000" );
+    say( "# umstest begins\n" );                /* from here on it does not fail without a word */
     for (i = 1; i < argc; i++)
     {
         if (!strcmp( argv[i], "--selftest" )) return run_self_tests();

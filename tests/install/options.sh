@@ -5,6 +5,7 @@
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
 run=$(readlink -f "$(dirname "$0")/../../scripts/winerun")
+. "$(dirname "$0")/../lost_start.sh"
 umsrun=$1
 features=$2
 version=$3
@@ -24,7 +25,7 @@ start()
 {
     "$run" "$umsrun" "$@" > out 2> err < /dev/null
     got=$?
-    if [ $got != 0 ] && [ ! -s out ] && [ ! -s err ]; then      # Wine loses a start now and then (docs/wine.md)
+    if lost_start $got out err; then
         "$run" "$umsrun" "$@" > out 2> err < /dev/null
         got=$?
     fi

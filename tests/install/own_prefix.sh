@@ -3,6 +3,7 @@
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
 top=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
+. "$top/tests/lost_start.sh"
 build=$(readlink -f "${UMS_BUILD:-$top/build}")
 wine=${UMS_WINE:-host}
 as=
@@ -29,7 +30,7 @@ expect()
     shift 2
     run "$@"
     got=$?
-    if [ $got != "$status" ] && [ ! -s "$dir/out" ]; then     # Wine loses a start now and then (docs/wine.md)
+    if [ $got != "$status" ] && lost_start $got "$dir/out"; then
         run "$@"
         got=$?
     fi

@@ -1,0 +1,18 @@
+# Sourced: is this the start in 10,000 that Wine loses (docs/wine.md)? It ends with 1 and not a word.
+#
+# Copyright 2026 the UMS shim authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+# lost_start STATUS FILES...: what the program ended with, and where its words would be. Once in a script, and not
+# quietly: ./check counts them in all scripts, and fails when there is more than one.
+lost_start()
+{
+    [ "$1" = 1 ] && [ -z "${lost-}" ] || return 1
+    shift
+    for file; do
+        [ ! -s "$file" ] || return 1
+    done
+    lost=1
+    echo "a start was lost, it is made again"
+    [ -z "${UMS_LOST_STARTS-}" ] || echo "$0" >> "$UMS_LOST_STARTS"
+}
