@@ -48,6 +48,84 @@ static void take_gives_all_and_makes_them_ready( void **state )
     drop( b );
 }
 
+#if !defined(__SANITIZE_THREAD__)
+
+static struct ums_context *polled, *elsewhere;
+static struct ums_list *other_list;
+
+/* As soon as it is READY a client that polls it may run it, and it may be on another list. */
+static int run_at_once( void )
+{
+    if (word_state( atomic_load( &polled->word ) ) != WORKER_READY) return 0;
+    atomic_store( &polled->word, WORKER_QUEUED );
+    ums_list_push( other_list, polled );
+    return 1;
+}
+
+static void take_reads_the_way_on_before_it_gives_one_away( void **state )
+{
+    struct ums_context *a = queued_context();
+    struct ums_list *list;
+
+    (void)state;
+    polled = queued_context();
+    elsewhere = queued_context();
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    assert_int_equal( ums_list_create( &other_list ), STATUS_SUCCESS );
+    ums_list_push( other_list, elsewhere );
+    ums_list_push( list, a );
+    ums_list_push( list, polled );
+    assert_true( fake_step_through( run_at_once ) );
+    ums_list_take( list );
+    assert_int_equal( word_state( atomic_load( &a->word ) ), WORKER_READY );
+    assert_int_equal( word_state( atomic_load( &elsewhere->word ) ), WORKER_QUEUED );
+    assert_int_equal( word_state( atomic_load( &polled->word ) ), WORKER_QUEUED );
+    assert_ptr_equal( ums_list_take( other_list ), polled );
+    ums_list_delete( list );
+    ums_list_delete( other_list );
+    drop( a );
+    drop( polled );
+    drop( elsewhere );
+}
+
+#endif
+
+static int woken, woken_all;
+
+static void note_wake( _Atomic uint32_t *word, int all )
+{
+    (void)word;
+    woken++;
+    woken_all += all;
+}
+
+/* One that is woken may be stopped before it looks. */
+static void an_edge_wakes_everybody_once( void **state )
+{
+    struct ums_context *a = queued_context(), *b = queued_context();
+    struct ums_list *list;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    fake_on_wake = note_wake;
+    ums_list_push( list, a );
+    assert_int_equal( woken, 0 );               /* nobody waits */
+    ums_list_take( list );
+    atomic_store( &a->word, WORKER_QUEUED );
+    atomic_store( &list->waiters, 2 );
+    ums_list_push( list, a );
+    assert_int_equal( woken, 1 );
+    assert_int_equal( woken_all, 1 );
+    ums_list_push( list, b );
+    assert_int_equal( woken, 1 );               /* no edge */
+    fake_on_wake = NULL;
+    atomic_store( &list->waiters, 0 );
+    ums_list_take( list );
+    ums_list_delete( list );
+    drop( a );
+    drop( b );
+}
+
 static void take_keeps_the_suspended_bit_and_the_dead( void **state )
 {
     struct ums_context *a = queued_context(), *b = queued_context();
@@ -289,6 +367,10 @@ int main( void )
     const struct CMUnitTest tests[] =
     {
         cmocka_unit_test( take_gives_all_and_makes_them_ready ),
+#if !defined(__SANITIZE_THREAD__)               /* takes one instruction after the other */
+        cmocka_unit_test( take_reads_the_way_on_before_it_gives_one_away ),
+#endif
+        cmocka_unit_test( an_edge_wakes_everybody_once ),
         cmocka_unit_test( take_keeps_the_suspended_bit_and_the_dead ),
         cmocka_unit_test( the_event_is_set_on_edges_once_asked_for ),
         cmocka_unit_test( a_list_survives_its_deletion_while_somebody_signals ),

@@ -10,11 +10,14 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <string.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include "ke_fake.h"
 #include "ke_fake_switch.h"
@@ -24,7 +27,8 @@ _Atomic uint32_t fake_resumed;
 int fake_commit_fails, fake_event_fails;
 _Thread_local void (*fake_on_event_set)( void *event );
 _Thread_local int64_t (*fake_on_clock)( int64_t now );
-_Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
+_Thread_local void (*fake_on_wake)( _Atomic uint32_t *word, int all );
+_Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, const int64_t *timeout );
 
 /* What GS points at: each thread has one, and a carrier has the worker's. */
 struct fake_teb
@@ -51,22 +55,63 @@ int ke_commit( void *addr, size_t size )
     return !mprotect( (void *)start, end - start, PROT_READ | PROT_WRITE );
 }
 
+static _Thread_local struct fake_worker *home_of;       /* whose home thread this is */
+
+enum killed { KILLED_NOT, KILLED_WANTED, KILLED_STILL, KILLED_END };
+
+/* Here a home thread sleeps, and nobody waits for what it does: it stands still, and then ends without coming back. Two
+   functions of their own: what runs here may run on another thread later, which must not keep the address of a
+   thread-local variable. */
+__attribute__((noinline)) static void look_at_kill( void )
+{
+    struct fake_worker *worker = home_of;
+    int wanted = KILLED_WANTED;
+
+    if (!worker || !atomic_compare_exchange_strong( &worker->killed, &wanted, KILLED_STILL )) return;
+    while (atomic_load( &worker->killed ) != KILLED_END) sched_yield();
+    fake_home_ends();
+}
+
+__attribute__((noinline)) static void set_home( struct fake_worker *worker )
+{
+    home_of = worker;
+}
+
 void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct timespec spec;
 
+    look_at_kill();
+    if (fake_on_wait && !fake_on_wait( word, timeout )) return;
     if (timeout)
     {
         spec.tv_sec  = *timeout / 10000000;
         spec.tv_nsec = *timeout % 10000000 * 100;
     }
     syscall( SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout ? &spec : NULL );
+    look_at_kill();
+}
+
+void fake_kill_thread( struct fake_worker *worker )
+{
+    atomic_store( &worker->killed, KILLED_WANTED );
+    while (atomic_load( &worker->killed ) != KILLED_STILL)
+    {
+        syscall( SYS_futex, &worker->context->park.token, FUTEX_WAKE_PRIVATE, 0x7fffffff, NULL );
+        sched_yield();
+    }
+}
+
+void fake_killed_thread_ends( struct fake_worker *worker )
+{
+    atomic_store( &worker->killed, KILLED_END );
+    pthread_join( worker->thread, NULL );
 }
 
 void ke_wake( _Atomic uint32_t *word, int all )
 {
     atomic_fetch_add( &fake_wakes, 1 );
-    if (fake_on_wake) fake_on_wake( word );
+    if (fake_on_wake) fake_on_wake( word, all );
     syscall( SYS_futex, word, FUTEX_WAKE_PRIVATE, all ? 0x7fffffff : 1 );
 }
 
@@ -213,12 +258,83 @@ void ke_resume_thread( const struct ums_context *w, uint32_t tid )
     atomic_store( &worker->stop, STOP_NOT );
 }
 
+/* ---- failures on any thread ---- */
+
+/* cmocka catches signals and jumps into the main thread's stack, from whichever thread: so these are not its to catch. */
+#define OPTIONS "handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+const char *__asan_default_options( void );
+const char *__asan_default_options( void )
+{
+    return OPTIONS;
+}
+#elif defined(__SANITIZE_THREAD__)
+#include <sanitizer/common_interface_defs.h>
+const char *__tsan_default_options( void );
+const char *__tsan_default_options( void )
+{
+    return OPTIONS;
+}
+#endif
+
+static pthread_t main_thread;
+
+/* An assertion that fails on a thread where no test runs makes cmocka end the process with 255, and what it had to say is
+   lost. */
+static void on_end( int status, void *unused )
+{
+    (void)unused;
+    if (!status || pthread_equal( pthread_self(), main_thread )) return;
+    fprintf( stderr, "a thread of a test has ended the process with status %d:\n", status );
+    __sanitizer_print_stack_trace();
+    fflush( stderr );
+}
+
+/* ---- one instruction after the other ---- */
+
+#define TRAP_FLAG 0x100
+
+static _Thread_local int (*step_look)( void );
+
+static void on_step( int sig, siginfo_t *info, void *arg )
+{
+    ucontext_t *uc = arg;
+
+    (void)sig; (void)info;
+    if (step_look && !step_look()) return;
+    step_look = NULL;
+    uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+}
+
+int fake_step_through( int (*look)( void ) )
+{
+#if defined(__SANITIZE_THREAD__)
+    (void)look; (void)on_step;                  /* it delivers signals when it likes to */
+    return 0;
+#else
+    struct sigaction action;
+
+    memset( &action, 0, sizeof(action) );
+    action.sa_sigaction = on_step;
+    action.sa_flags = SA_SIGINFO;
+    sigaction( SIGTRAP, &action, NULL );
+    step_look = look;
+    __asm__ volatile( "lea -128(%%rsp), %%rsp\n\tpushfq\n\torq %0, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"
+                      :: "i"( TRAP_FLAG ) : "cc", "memory" );
+    return 1;
+#endif
+}
+
 void fake_init( void )
 {
     const char *engine = getenv( "UMS_ENGINE" );
     static int done;
 
     if (done++) return;
+    main_thread = pthread_self();
+    on_exit( on_end, NULL );
     ums_carry = ums_straight = engine && !strcmp( engine, "carry" );
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init()) abort();
 }
@@ -228,7 +344,7 @@ void fake_set_gs( void *teb )
     gs = teb;
 }
 
-static void *home( void *arg )
+static void live( void *arg )
 {
     struct fake_worker *worker = arg;
     struct ums_context *w = worker->context;
@@ -243,6 +359,12 @@ static void *home( void *arg )
     fiber = fake_home_fiber( w );
     ums_worker_end( w );
     fake_fiber_ends( fiber );
+}
+
+static void *home( void *arg )
+{
+    set_home( arg );
+    fake_home_run( live, arg );
     return NULL;
 }
 
@@ -254,6 +376,7 @@ ums_status fake_worker_create( struct fake_worker *worker, void *context, void *
     worker->start = start;
     worker->param = param;
     atomic_store( &worker->stop, STOP_NOT );
+    atomic_store( &worker->killed, KILLED_NOT );
     if ((status = ums_worker_bind( context, list, NULL, worker, &worker->context ))) return status;
     if (!pthread_create( &worker->thread, NULL, home, worker )) return STATUS_SUCCESS;
     ums_worker_unbind( worker->context );

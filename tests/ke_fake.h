@@ -27,10 +27,17 @@ extern int fake_commit_fails;                   /* ke_commit refuses */
 extern int fake_event_fails;                    /* ke_event_create refuses */
 extern _Thread_local void (*fake_on_event_set)( void *event );      /* called before it is set */
 extern _Thread_local int64_t (*fake_on_clock)( int64_t now );       /* may change the time */
-extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word );
+extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word, int all );
+/* called before the thread sleeps on the word; 0: it does not */
+extern _Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, const int64_t *timeout );
 
-/* Start the core once per process; UMS_ENGINE=carry: workers are carried. */
+/* Start the core once per process; UMS_ENGINE=carry: workers are carried. A crash on any thread ends the process with
+   the sanitizer's report, and an assertion that fails on another thread than this one with a stack. */
 void fake_init( void );
+
+/* From here on the calling thread stops after each instruction, and look does what another thread could do there, without
+   a lock. When it returns 1 the thread runs on freely. Not under TSan: 0. */
+int fake_step_through( int (*look)( void ) );
 
 /* Whoever wants to preempt a worker finds that its carrier has ended. */
 extern _Atomic int fake_carrier_is_gone, fake_carrier_is_stopped;
@@ -55,9 +62,16 @@ struct fake_worker
     void (*start)( void *param );
     void *param;
     _Atomic int stop;                           /* its thread is to stand still; does */
+    _Atomic int killed;                         /* its thread is to end where it sleeps */
 };
 ums_status fake_worker_create( struct fake_worker *worker, void *context, void *list,
                                void (*start)( void * ), void *param );
+
+/* The home thread of a worker that is carried will never run again: as a host does it, not in the middle of what others
+   wait for. And it ends: the worker, whose stack is the thread's, has been taken off its carrier. Before that the context
+   must not be used again. */
+void fake_kill_thread( struct fake_worker *worker );
+void fake_killed_thread_ends( struct fake_worker *worker );
 
 /* The scheduler's entry point has the real one's arguments; this sets it and enters scheduling
    mode. */

@@ -22,6 +22,7 @@
 #include "ke_fake_switch.h"
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #elif defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
@@ -298,6 +299,44 @@ int32_t ke_leave_home( struct ums_context *w,
     switch_to( &part, home );
     if (ke_current() != w) abort();
     return (int32_t)w->success;
+}
+
+/* The frames of a user part that nobody goes on with: they lie below ours. */
+static void forget_frames( const struct part *part )
+{
+#if defined(__SANITIZE_ADDRESS__)
+    char *bottom = (char *)part->bottom;
+
+    __asan_unpoison_memory_region( bottom, (size_t)((char *)__builtin_frame_address( 0 ) - bottom) );
+#endif
+    (void)part;
+}
+
+/* As ke_scheduler_run, whose place in the thread a home thread has no other use for. */
+void fake_home_run( void (*body)( void *arg ), void *arg )
+{
+    struct part part;
+    jmp_buf here;
+    volatile int arrived = 0;
+
+    memset( &part, 0, sizeof(part) );
+    describe_stack( &part );
+    set_base( &part );
+    getcontext( &part.uc );
+    if (arrived)
+    {
+        end_switch();
+        forget_frames( &part );
+        longjmp( here, 1 );                     /* tells TSan that frames are gone */
+    }
+    if (setjmp( here )) return;
+    arrived = 1;
+    body( arg );
+}
+
+void fake_home_ends( void )
+{
+    go_to( get_base() );
 }
 
 void *fake_home_fiber( struct ums_context *w )

@@ -10,7 +10,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include "ke_fake.h"
+#include "../dlls/ntdll_ums/watch/record.h"
 
 enum { STARTUP, BLOCKED, YIELD };
 
@@ -58,6 +60,9 @@ static void tear_down( void )
 {
     assert_int_equal( atomic_load( &context->flags ) & CONTEXT_TERMINATED, CONTEXT_TERMINATED );
     assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    /* whoever has ended has let its list go */
+    assert_int_equal( atomic_load( &list->refs ), 1 );
+    assert_int_equal( atomic_load( &other_list->refs ), 1 );
     ums_list_delete( list );
     ums_list_delete( other_list );
     assert_null( ke_current() );
@@ -178,6 +183,30 @@ static void short_calls_are_not_told( void **state )
     tear_down();
 }
 
+/* As often as it is recorded that it went into a call, it is recorded that it came back. */
+static void short_calls_are_recorded_both_ways( void **state )
+{
+    int count[EVENT_COUNT] = { 0 }, i, straight = ums_straight;
+    uint64_t at;
+
+    (void)state;
+    ums_record_init( calloc( 1, ums_record_size( 17 ) ), 17 );
+    ums_record->frequency = 1000000000;
+    ums_straight = 0;
+    ums_recording = 1;
+    ums_grace = 1000000000;
+    run( enter_and_leave, run_to_end );
+    ums_grace = 5000;
+    ums_recording = 0;
+    ums_straight = straight;
+    for (i = 0; i < RECORD_RINGS; i++)
+        for (at = 0; at < ums_record->ring[i].head; at++)
+            count[EVENT_KIND( ums_record->ring[i].events[at].what )]++;
+    assert_int_equal( count[EVENT_KERNEL], 10000 );
+    assert_int_equal( count[EVENT_BACK], 10000 );
+    tear_down();
+}
+
 static void stay_in_kernel( void *param )
 {
     struct ums_context *w = ke_current();
@@ -242,6 +271,149 @@ static void a_scheduler_that_stopped_looking_is_woken( void **state )
     assert_int_equal( upcall_count, 3 );
     tear_down();
 }
+
+#if !defined(__SANITIZE_THREAD__)               /* takes one instruction after the other */
+
+/* ---- a call at each moment while the scheduler stops watching ---- */
+
+#define LAST_WAIT 15                            /* behind it the scheduler looks for the last time */
+#define BEFORE    100                           /* instructions: the look is not longer */
+
+static int untimed, timed, steps, call_at, called, lost;
+static int stops_at;                            /* the instruction that says it does not watch any more */
+
+/* The scheduler's thread plays the worker's, which sleeps: the call comes between two instructions. */
+static int call_here( void )
+{
+    steps++;
+    if (!stops_at && !atomic_load( &context->owner->watching )) stops_at = steps;
+    if (!call_at || steps < call_at) return 0;
+    called = 1;
+    ums_worker_enter_kernel( context );
+    return 1;
+}
+
+static int never_again( void )
+{
+    return 1;
+}
+
+static int before_it_sleeps( _Atomic uint32_t *word, const int64_t *timeout )
+{
+    struct ums_scheduler *s = context->owner;
+
+    if (!s || word != &s->park.token || state_of( context ) == WORKER_BLOCKED) return 1;
+    if (timeout)
+    {
+        if (++timed == LAST_WAIT) fake_step_through( call_here );
+        return 0;                               /* it need not wait really */
+    }
+    if (!untimed++)                             /* it has not watched yet */
+    {
+        atomic_store( &s->watching, 1 );
+        ums_unpark( &s->park );
+        return 0;
+    }
+    fake_step_through( never_again );
+    if (!called) ums_worker_enter_kernel( context );    /* it has stopped; the call wakes it */
+    else if (!atomic_load( word ) && state_of( context ) == WORKER_INKERNEL)
+    {
+        lost++;                                 /* would sleep for ever */
+        atomic_store( &s->watching, 1 );
+        ums_unpark( &s->park );
+    }
+    return 0;
+}
+
+static void sleep_at_home( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    ums_worker_go_home( w );
+    while (!atomic_load( (_Atomic int *)param )) ke_wait( param, 0, NULL );
+    ums_worker_back( w );
+}
+
+static void call_after( int instructions )
+{
+    call_at = instructions;
+    untimed = timed = steps = called = 0;
+    fake_on_wait = before_it_sleeps;
+    run( sleep_at_home, release_when_blocked );
+    fake_on_wait = NULL;
+    assert_int_equal( upcall_count, 3 );
+    assert_true( timed >= LAST_WAIT );
+    tear_down();
+}
+
+static void no_call_is_missed_when_watching_stops( void **state )
+{
+    int i;
+
+    (void)state;
+    ums_grace = 10;
+    call_after( 0 );                            /* when it has stopped */
+    assert_true( stops_at > BEFORE );
+    for (i = stops_at - BEFORE; i <= stops_at + 2; i++)
+    {
+        call_after( i );
+        assert_true( called );
+    }
+    ums_grace = 5000;
+    assert_int_equal( lost, 0 );
+}
+
+/* ---- the worker is let go before its scheduler is told ---- */
+
+static enum worker_state told[3];
+static _Atomic int told_count;
+static struct ums_scheduler *teller;
+
+static int look_when_posted( void )
+{
+    if (!atomic_load( &teller->posted )) return 0;
+    told[atomic_load( &told_count )] = state_of( context );
+    atomic_fetch_add( &told_count, 1 );
+    return 1;
+}
+
+__attribute__((noinline)) static void look_from_here( struct ums_context *w )
+{
+    ums_worker_go_home( w );
+    teller = w->owner;
+    fake_step_through( look_when_posted );
+}
+
+static void tell( void *param )
+{
+    struct ums_context *w = ke_current();
+
+    look_from_here( w );
+    fake_yield( param );
+    look_from_here( w );
+    if (ums_worker_block( w, 1 )) ums_worker_back( w );
+    look_from_here( w );
+}
+
+/* Nothing goes on before the worker's thread has looked. */
+static void wait_until_told( uint32_t reason, uintptr_t payload, void *param )
+{
+    while (atomic_load( &told_count ) < upcall_count) sched_yield();
+    run_to_end( reason, payload, param );
+}
+
+static void it_is_let_go_before_its_scheduler_is_told( void **state )
+{
+    (void)state;
+    run( tell, wait_until_told );
+    assert_int_equal( told_count, 3 );
+    assert_int_equal( told[0], WORKER_READY );
+    assert_int_equal( told[1], WORKER_BLOCKED );
+    assert_int_equal( told[2], WORKER_DEAD );
+    tear_down();
+}
+
+#endif
 
 /* ---- callbacks out of a kernel call ---- */
 
@@ -482,9 +654,10 @@ static void a_dead_worker_is_deleted_in_its_last_upcall( void **state )
         assert_int_equal( fake_scheduler_enter( list, delete_in_upcall, NULL ), STATUS_SUCCESS );
         assert_int_equal( seen_status, STATUS_SUCCESS );
         assert_int_equal( upcall_count, 2 );
+        pthread_join( worker.thread, NULL );
+        assert_int_equal( atomic_load( &list->refs ), 1 );
         ums_list_delete( list );
         ums_list_delete( other_list );
-        pthread_join( worker.thread, NULL );
     }
     assert_int_equal( atomic_load( &fake_errors ), 0 );
 }
@@ -665,6 +838,11 @@ int main( void )
         cmocka_unit_test( a_worker_blocks_and_comes_back_by_the_list ),
         cmocka_unit_test( it_comes_back_to_the_list_of_its_last_scheduler ),
         cmocka_unit_test( short_calls_are_not_told ),
+        cmocka_unit_test( short_calls_are_recorded_both_ways ),
+#if !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test( no_call_is_missed_when_watching_stops ),
+        cmocka_unit_test( it_is_let_go_before_its_scheduler_is_told ),
+#endif
         cmocka_unit_test( a_long_call_is_told_after_the_grace_period ),
         cmocka_unit_test( a_scheduler_that_stopped_looking_is_woken ),
         cmocka_unit_test( a_yield_inside_a_call_goes_back_into_it ),

@@ -73,6 +73,47 @@ void who_runs_is_passed_over( void **state )
     finish( f );
 }
 
+#define IDLE 100000000                          /* 100 ns */
+
+static int64_t sleeps_for;
+
+/* Who would sleep: the time passes. */
+static int time_passes( _Atomic uint32_t *word, const int64_t *timeout )
+{
+    (void)word;
+    sleeps_for = timeout ? *timeout : 0;
+    now += sleeps_for;
+    return 0;
+}
+
+/* Each wait is idle for the whole time, however long ago the first one began. */
+void work_in_between_is_not_idle( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *h = hand( f );
+    struct ums_packet packet;
+    uint32_t n;
+    int i;
+
+    (void)state;
+    atomic_store( &f->timeout, -IDLE );
+    atomic_store( &f->idle_timeout, -IDLE );
+    for (i = 0; i < 3; i++)
+    {
+        assert_false( begins( f, h ) );
+        ums_factory_release( f );
+        assert_int_equal( ums_factory_wait_end( f, h, &packet, 1, &n ), STATUS_SUCCESS );
+        now += IDLE / 10 * 8;                   /* at work */
+    }
+    assert_false( begins( f, h ) );
+    fake_on_wait = time_passes;
+    assert_int_equal( ums_factory_wait_end( f, h, &packet, 1, &n ), STATUS_TIMEOUT );
+    fake_on_wait = NULL;
+    assert_in_range( sleeps_for, IDLE / 2, IDLE );
+    ends( h );
+    finish( f );
+}
+
 void as_many_leave_as_may( void **state )
 {
     struct ums_factory *f = factory( 2, 0 );

@@ -143,5 +143,6 @@ int main( void )
 #undef X
     };
 
+    fake_init();
     return cmocka_run_group_tests_name( "factory", tests, NULL, NULL );
 }

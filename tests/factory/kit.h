@@ -33,6 +33,7 @@
     X( who_gave_up_is_passed_over ) \
     X( who_gave_up_waits_again_where_it_is ) \
     X( who_runs_is_passed_over ) \
+    X( work_in_between_is_not_idle ) \
     X( as_many_leave_as_may ) \
     X( nobody_leaves_below_the_minimum ) \
     X( who_is_about_to_sleep_is_told ) \
