@@ -21,13 +21,11 @@
 #include "host/thread.h"
 #include "workerfactory.h"
 
-#define THREAD_BASE_PRIORITY 3                  /* THREADINFOCLASS ThreadBasePriority [doc] */
 #define ABROAD_LOOK  10000000                   /* 100 ns: are handles of other processes closed? */
 #define MAX_PORTS    24                         /* of 63 things that can be waited for; the rest are
                                                    threads */
 
 NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
-NTSTATUS NTAPI NtSetInformationThread( HANDLE, THREADINFOCLASS, void *, ULONG );
 NTSTATUS NTAPI NtSetIoCompletion( HANDLE, ULONG_PTR, ULONG_PTR, NTSTATUS, SIZE_T );
 NTSTATUS NTAPI NtRemoveIoCompletionEx( HANDLE, FILE_IO_COMPLETION_INFORMATION *, ULONG, ULONG *,
                                        LARGE_INTEGER *, BOOLEAN );
@@ -88,18 +86,15 @@ static void make_hands( struct ums_factory *f )
     struct ums_hand *h;
     NTSTATUS status;
     HANDLE thread;
-    LONG priority;
 
     while ((h = ums_factory_make( f )))
     {
         status = ums_thread_create( THREAD_HAND, hand_thread, h, f->stack_reserve, f->stack_commit,
-                                    &thread );
+                                    atomic_load( &f->priority ), &thread );
         if (!status)
         {
             ums_handle_own( thread );
             h->thread = thread;
-            if ((priority = atomic_load( &f->priority )))
-                NtSetInformationThread( thread, THREAD_BASE_PRIORITY, &priority, sizeof(priority) );
         }
         ums_factory_made( f, h, status );
         if (status) break;
@@ -324,7 +319,7 @@ void ke_manager_wake( void )
     atomic_fetch_add( &asked, 1 );
     if (!atomic_exchange( &alive, 1 ))
     {
-        if (ums_thread_create( THREAD_SERVICE, manager, NULL, 0, 0, &thread ))
+        if (ums_thread_create( THREAD_SERVICE, manager, NULL, 0, 0, 0, &thread ))
             atomic_store( &alive, 0 );
         else NtClose( thread );
     }

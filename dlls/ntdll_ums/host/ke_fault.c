@@ -230,7 +230,7 @@ static int make_helper( void )
 {
     HANDLE thread;
 
-    if (ums_thread_create( THREAD_SERVICE, helper, NULL, 0, 0, &thread )) return 0;
+    if (ums_thread_create( THREAD_SERVICE, helper, NULL, 0, 0, 0, &thread )) return 0;
     CloseHandle( thread );
     return 1;
 }

@@ -370,7 +370,7 @@ static void see_to_a_warden( void )
     HANDLE thread;
 
     if (atomic_load( &wardens ) || atomic_exchange( &wardens, 1 )) return;
-    if (ums_thread_create( THREAD_SERVICE, warden, NULL, 0, 0, &thread )) atomic_store( &wardens, 0 );
+    if (ums_thread_create( THREAD_SERVICE, warden, NULL, 0, 0, 0, &thread )) atomic_store( &wardens, 0 );
     else CloseHandle( thread );
 }
 

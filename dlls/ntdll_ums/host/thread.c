@@ -14,11 +14,15 @@
 #include "thread.h"
 
 #define STACK_KEPT 0x4000                       /* below the stack pointer when a thread starts */
+#define CREATE_SUSPENDED_THREAD 1               /* THREAD_CREATE_FLAGS [sym] */
+#define THREAD_BASE_PRIORITY 3                  /* THREADINFOCLASS ThreadBasePriority [doc] */
 #define SKIP_THREAD_ATTACH 2                    /* THREAD_CREATE_FLAGS [sym]: no DllMain hears of it,
                                                    and it does not wait for the loader lock */
 
 NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
                                  ULONG_PTR, SIZE_T, SIZE_T, void * );
+NTSTATUS NTAPI NtSetInformationThread( HANDLE, THREADINFOCLASS, void *, ULONG );
+NTSTATUS NTAPI NtResumeThread( HANDLE, ULONG * );
 
 static _Atomic uint32_t counts[THREAD_KINDS];
 
@@ -28,15 +32,21 @@ void ums_thread_begins( enum ums_thread_kind kind )
 }
 
 NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
-                            SIZE_T reserve, SIZE_T commit, HANDLE *thread )
+                            SIZE_T reserve, SIZE_T commit, LONG priority, HANDLE *thread )
 {
-    ULONG flags = kind == THREAD_SERVICE ? SKIP_THREAD_ATTACH : 0;
+    ULONG flags = (kind == THREAD_SERVICE ? SKIP_THREAD_ATTACH : 0) |
+                  (priority ? CREATE_SUSPENDED_THREAD : 0);
     NTSTATUS status;
 
     ums_thread_begins( kind );                  /* it may end before we are back */
     status = NtCreateThreadEx( thread, THREAD_ALL_ACCESS, NULL, GetCurrentProcess(), (void *)start,
                                param, flags, 0, commit, reserve, NULL );
     if (status) ums_thread_ends( kind );
+    else if (priority)
+    {
+        NtSetInformationThread( *thread, THREAD_BASE_PRIORITY, &priority, sizeof(priority) );
+        NtResumeThread( *thread, NULL );
+    }
     return status;
 }
 

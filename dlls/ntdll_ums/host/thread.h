@@ -19,10 +19,10 @@ enum ums_thread_kind
     THREAD_KINDS
 };
 
-/* A thread of this process that runs start( param ); stack sizes 0: those of the image. Enters the
-   kernel. For all but homes. */
+/* A thread of this process that runs start( param ); stack sizes 0: those of the image; priority: its
+   base priority from its first instruction on, 0 is the usual one. Enters the kernel. For all but homes. */
 NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
-                            SIZE_T reserve, SIZE_T commit, HANDLE *thread );
+                            SIZE_T reserve, SIZE_T commit, LONG priority, HANDLE *thread );
 /* One of that kind begins that somebody else makes. */
 void ums_thread_begins( enum ums_thread_kind kind );
 /* One of that kind ends, or has been ended. Once for each. */

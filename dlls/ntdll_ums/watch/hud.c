@@ -107,7 +107,7 @@ void ums_hud_begin( void )
         return;
     }
     hud->magic = HUD_MAGIC;
-    if (ums_thread_create( THREAD_SERVICE, hud_thread, NULL, 0, 0, &thread ))
+    if (ums_thread_create( THREAD_SERVICE, hud_thread, NULL, 0, 0, 0, &thread ))
         ums_warn( "UMS_HUD: no thread can be made for it" );
     else CloseHandle( thread );
 }
