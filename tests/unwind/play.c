@@ -278,6 +278,7 @@ void play_assembly( void )
     steps_add_stack( *(void **)(teb() + TEB_STACK_LIMIT), *(void **)(teb() + TEB_STACK_BASE) );
     steps_watch( ke_scheduler_run, (char *)ke_call_rbx + 0x20 );
     steps_watch( ums_dispatcher_hook, (char *)ums_linux_syscall + 0x40 );
+    steps_watch( ums_try_store, (char *)ums_try_gs + 0x80 );
     play_switch( 0 );
     play_switch( 1 );
     play_hooks();

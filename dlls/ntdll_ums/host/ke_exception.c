@@ -93,12 +93,14 @@ static struct ums_context *find_carried( const struct linux_context *frame )
     return w;
 }
 
-/* Reading or writing through a pointer that may be bad (access_x86_64.S)? */
-static int is_trying( const struct linux_context *frame )
+/* Reading or writing through a pointer that may be bad (access_x86_64.S)? A step into that is none of
+   its faults. */
+static int is_trying( int sig, const struct linux_context *frame )
 {
     extern char ums_try_begin[], ums_try_end[];
 
-    return frame->rip - (uint64_t)ums_try_begin < (uint64_t)(ums_try_end - ums_try_begin);
+    return sig != LINUX_SIGTRAP &&
+           frame->rip - (uint64_t)ums_try_begin < (uint64_t)(ums_try_end - ums_try_begin);
 }
 
 /* ---- the handler ---- */
@@ -146,7 +148,7 @@ static void __attribute__((sysv_abi)) on_fault( int sig, void *info, struct linu
     extern char ums_try_failed[];
     struct linux_context before;
 
-    if (!is_trying( frame ))
+    if (!is_trying( sig, frame ))
     {
         call_wine( sig, info, frame );
         return;

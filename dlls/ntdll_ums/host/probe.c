@@ -29,8 +29,8 @@
 
 #define TEB_SIZE         0x2000
 #define TEB_SELF         0x30
-#define TRIAL_STACK      0x10000
-#define TRIAL_LIMIT      0x8000                 /* there its stack ends at first */
+#define TRIAL_STACK      0x20000
+#define TRIAL_LIMIT      0x10000                /* there its stack ends at first */
 #define TRIAL_PAGE       0x1000
 #define XSAVE_COMPONENTS 0xe7                   /* x87, SSE, AVX, AVX-512 */
 
@@ -88,11 +88,11 @@ static void trial_left( struct ums_scheduler *s, struct ums_context *w, uintptr_
 static int stack_grows( void )
 {
     NT_TIB *tib = (NT_TIB *)trial_teb, *carrier = (NT_TIB *)trial_scheduler.teb;
-    void *limit = carrier->StackLimit;
+    char *limit = tib->StackLimit;
+    void *carrier_limit = carrier->StackLimit;
 
-    return ums_try_store( trial_stack + TRIAL_LIMIT - 8, 1 ) &&
-           (char *)tib->StackLimit == trial_stack + TRIAL_LIMIT - TRIAL_PAGE &&
-           carrier->StackLimit == limit;
+    return ums_try_store( limit - 8, 1 ) && (char *)tib->StackLimit == limit - TRIAL_PAGE &&
+           carrier->StackLimit == carrier_limit;
 }
 
 /* The worker: is this its TEB? A local call, then back. */
