@@ -130,6 +130,12 @@ void ums_record_worker( struct ums_context *w );
 void ums_record_event( struct ums_ring *ring, uint64_t stamp, enum record_event event,
                        uint32_t scheduler, uint32_t worker, uint32_t arg );
 
+/* Begin to read; only when ums_recording is 0. How many events are lost; *first: the stamp of the
+   latest first event of the rings that ran over, or 0 if none did. record_merge.c */
+uint64_t ums_record_merge( uint64_t *first );
+/* The next event of all rings, in order of time; NULL: that was all. */
+struct ums_event *ums_record_next( void );
+
 /* The whole of it as Trace Event JSON; write returns 0 if it fails. Only when ums_recording is 0.
    0: failed. record_json.c */
 int ums_record_write( int (*write)( const char *text, size_t size ) );

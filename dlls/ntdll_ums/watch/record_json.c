@@ -5,7 +5,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The rings are merged by time. What is open, on the row of a scheduler and of a worker, is a small
+ * The rings are merged by time (record_merge.c). What is open, on the row of a scheduler and of a worker, is a small
  * state; each event closes some of it and opens some. An event that does not fit what is known closes
  * nothing. So the text is in order of time as a whole, and on each row every slice that begins ends;
  * the end repeats the name, which speedscope needs. What a slice is called and what its arguments are
@@ -443,113 +443,13 @@ static void do_event( const struct ums_event *event )
     }
 }
 
-/* ---- reading the rings ---- */
-
-struct reader
-{
-    struct ums_ring *ring;
-    uint64_t at, end;
-    uint64_t lost;
-    int      ran_over;
-};
-
-static struct reader readers[RECORD_RINGS];
-
-static struct ums_event *event_at( const struct ums_ring *ring, uint64_t at )
-{
-    return &ring->events[at & (((uint64_t)1 << ring->shift) - 1)];
-}
-
-static int was_written( const struct ums_ring *ring, uint64_t at )
-{
-    uint64_t what = atomic_load_explicit( &event_at( ring, at )->what, memory_order_acquire );
-
-    return EVENT_KIND( what ) && EVENT_LAP( what ) == (at >> ring->shift & 7);
-}
-
-static uint64_t stamp_at( const struct ums_ring *ring, uint64_t at )
-{
-    return atomic_load_explicit( &event_at( ring, at )->stamp, memory_order_relaxed );
-}
-
-/* Stamps of the shared ring are nearly in order: they are read before the place is claimed. */
-static void sort( struct reader *reader )
-{
-    struct ums_ring *ring = reader->ring;
-    uint64_t i, j;
-
-    for (i = reader->at + 1; i < reader->end; i++)
-    {
-        uint64_t stamp = stamp_at( ring, i ), what = event_at( ring, i )->what;
-
-        for (j = i; j > reader->at && stamp_at( ring, j - 1 ) > stamp; j--)
-        {
-            event_at( ring, j )->stamp = event_at( ring, j - 1 )->stamp;
-            event_at( ring, j )->what = event_at( ring, j - 1 )->what;
-        }
-        event_at( ring, j )->stamp = stamp;
-        event_at( ring, j )->what = what;
-    }
-}
-
-/* Places that were claimed and not written are closed up. */
-static void start_reader( struct reader *reader, struct ums_ring *ring )
-{
-    uint64_t head = atomic_load_explicit( &ring->head, memory_order_acquire ), at;
-    uint64_t room = (uint64_t)1 << ring->shift;
-
-    reader->ring = ring;
-    reader->at = head > room - RECORD_SLACK ? head - (room - RECORD_SLACK) : 0;
-    reader->lost = reader->at;
-    reader->ran_over = reader->at != 0;
-    reader->end = reader->at;
-    for (at = reader->at; at < head; at++)
-    {
-        if (!was_written( ring, at ))
-        {
-            reader->lost++;
-            continue;
-        }
-        event_at( ring, reader->end )->stamp = event_at( ring, at )->stamp;
-        event_at( ring, reader->end )->what = event_at( ring, at )->what;
-        reader->end++;
-    }
-    if (ring == &ums_record->ring[0]) sort( reader );
-}
-
-/* The latest first event of the rings that ran over; 0: none did. */
-static uint64_t first_complete( void )
-{
-    uint64_t first = 0;
-    unsigned int i;
-
-    for (i = 0; i < RECORD_RINGS; i++)
-    {
-        const struct reader *r = &readers[i];
-
-        if (!r->ran_over || r->at == r->end) continue;
-        if (stamp_at( r->ring, r->at ) > first) first = stamp_at( r->ring, r->at );
-    }
-    return first;
-}
+/* ---- the file ---- */
 
 static int names_row( const struct ums_event *event )
 {
     uint64_t what = atomic_load_explicit( &event->what, memory_order_relaxed );
 
     return EVENT_KIND( what ) == EVENT_ENTER || EVENT_KIND( what ) == EVENT_START;
-}
-
-static struct reader *oldest( void )
-{
-    struct reader *best = NULL;
-    unsigned int i;
-
-    for (i = 0; i < RECORD_RINGS; i++)
-        if (readers[i].at < readers[i].end &&
-            (!best || stamp_at( readers[i].ring, readers[i].at ) <
-                      stamp_at( best->ring, best->at ))) best = &readers[i];
-    return best;
 }
 
 /* Rows for all numbers that were given; 0 is one too. */
@@ -563,8 +463,6 @@ static int make_rows( void )
 
     return (worker_rows = ke_reserve( size )) && ke_commit( worker_rows, size );
 }
-
-/* ---- the file ---- */
 
 static void put_head( void )
 {
@@ -591,23 +489,16 @@ static void put_tail( uint64_t lost, uint64_t first )
 
 int ums_record_write( int (*write)( const char *text, size_t size ) )
 {
-    uint64_t lost = 0, last = 0, first;
-    struct ums_event *event;
-    struct reader *reader;
+    uint64_t lost, last = 0, first;
+    const struct ums_event *event;
     uint32_t i;
 
     write_text = write;
     if (!make_rows()) return 0;
-    for (i = 0; i < RECORD_RINGS; i++)
-    {
-        start_reader( &readers[i], &ums_record->ring[i] );
-        lost += readers[i].lost;
-    }
-    first = first_complete();
+    lost = ums_record_merge( &first );
     put_head();
-    while ((reader = oldest()))
+    while ((event = ums_record_next()))
     {
-        event = event_at( reader->ring, reader->at++ );
         last = atomic_load_explicit( &event->stamp, memory_order_relaxed );
         if (last >= first || names_row( event )) do_event( event );
         else lost++;
