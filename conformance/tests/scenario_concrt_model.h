@@ -107,4 +107,11 @@ void concrt_act( struct concrt_worker *worker, enum concrt_action action );
 void concrt_migrate( struct concrt_worker *worker, int index );
 void concrt_violation( int row );
 
+/* Between the files of the model. */
+struct concrt_worker *concrt_worker_of( PUMS_CONTEXT context );
+void concrt_engine_give( struct concrt_worker *worker );
+void NTAPI concrt_engine_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param );
+void NTAPI concrt_primary_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param );
+DWORD WINAPI concrt_poller_thread( void *arg );
+
 #endif /* SCENARIO_CONCRT_MODEL_H */

@@ -4,11 +4,11 @@
 
 set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
 set(fuzz_exe ${CMAKE_CURRENT_BINARY_DIR}/fuzz_core)
-set(fuzz_sources ${fuzz}/core.c ${fuzz}/model.c ${fake} ${core_sources})
+set(fuzz_sources ${fuzz}/core.c ${fuzz}/calls.c ${fuzz}/model.c ${fake} ${core_sources})
 set(fuzz_flags -std=gnu11 -g -O1 ${UMS_WARNINGS} -fno-sanitize-recover=all -I${CMAKE_SOURCE_DIR}/include -I${core})
 
 set(native_objects "")
-foreach(source core model driver)
+foreach(source core calls model driver)
     ums_native_object(asan ${fuzz}/${source}.c)
 endforeach()
 add_custom_command(OUTPUT ${fuzz_exe}

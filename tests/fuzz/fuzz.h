@@ -82,6 +82,27 @@ void model_blocks( struct model *m, struct slot *s, uintptr_t payload );
 void model_stopped( struct model *m, struct slot *s );
 void model_ends( struct model *m, struct slot *s );
 
+/* core.c: the bytes, the baton, the gates. */
+extern const uint8_t *fuzz_bytes, *fuzz_bytes_end;
+extern int fuzz_finishing;
+extern _Atomic int fuzz_baton;
+extern struct slot fuzz_slots[SLOTS];
+unsigned int fuzz_take( unsigned int below );
+void fuzz_wait_queued( struct model *m, int deleted );
+void fuzz_open_gate( struct model *m );
+void fuzz_worker_body( void *arg );
+
+/* calls.c */
+void *some_context( struct model **m );
+int some_list( void **handle );
+void call_delete_context( void *handle, struct model *m );
+void call_delete_list( int list, void *handle );
+void call_dequeue( int list, void *handle );
+void call_release( struct model *m );
+void call_resume( struct model *m );
+int common_call( unsigned int what );
+int fuzz_more( void );
+
 int LLVMFuzzerTestOneInput( const uint8_t *data, size_t size );
 
 #endif /* TESTS_FUZZ_H */
