@@ -16,6 +16,7 @@
  */
 #include <windows.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "linux.h"
 #include "two_workers.h"
@@ -27,11 +28,22 @@ static int64_t fd = -1;
 static LONG expected;
 static volatile LONG got, turns;
 
-/* A thread that uses fibers goes home for a call and is executed there from its next yield on, with
-   either engine. */
+/* A worker with a breakpoint of its own goes home for a call and is executed there from its next yield
+   on, with either engine. */
+static void stay_home( void )
+{
+    CONTEXT context;
+
+    memset( &context, 0, sizeof(context) );
+    context.ContextFlags = CONTEXT_DEBUG_REGISTERS;
+    context.Dr0 = (ULONG_PTR)stay_home + 1;     /* in the middle of an instruction */
+    context.Dr7 = 1;
+    SetThreadContext( GetCurrentThread(), &context );
+}
+
 static DWORD WINAPI toucher( void *arg )
 {
-    ConvertThreadToFiber( NULL );
+    stay_home();
     Sleep( 0 );
     pUmsThreadYield( NULL );
     inside = 1;

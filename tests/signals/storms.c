@@ -67,14 +67,29 @@ static void hook_body( struct worker *worker )
     }
 }
 
-/* ---- nothing but yields at home: a fiber is not carried, once a call was seen to be one's ---- */
+/* ---- nothing but yields at home: a worker with breakpoints of its own is not carried ---- */
+
+static void never_called( void )
+{
+}
+
+static void set_breakpoint( BOOL on )
+{
+    CONTEXT context;
+
+    memset( &context, 0, sizeof(context) );
+    context.ContextFlags = CONTEXT_DEBUG_REGISTERS;
+    context.Dr0 = on ? (ULONG_PTR)never_called : 0;
+    context.Dr7 = on;
+    if (!SetThreadContext( GetCurrentThread(), &context )) mistake( WRONG_CALL );
+}
 
 static void home_body( struct worker *worker )
 {
-    if (!ConvertThreadToFiber( NULL )) mistake( WRONG_CALL );
+    set_breakpoint( TRUE );
     SleepEx( 0, TRUE );
     while (!ending) yield( worker, sometimes( worker, 16 ) );
-    ConvertFiberToThread();
+    set_breakpoint( FALSE );
 }
 
 /* ---- nothing but local calls ---- */
