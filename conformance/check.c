@@ -11,6 +11,7 @@
 static struct shared own_shared;
 struct shared *shared = &own_shared;
 unsigned umstest_wait_bound = 10000;
+volatile LONG umstest_stops;
 
 static DWORD mark_slot =
     TLS_OUT_OF_INDEXES; /* marks of the next ok: bit 0 unverified, issue << 1 */

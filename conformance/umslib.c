@@ -258,6 +258,7 @@ static void execute( struct sched *sched, PUMS_CONTEXT context )
         InterlockedDecrement( &sched->executes );
         if (error == ERROR_RETRY) InterlockedIncrement( &sched->retries );
         why = why_refused( context, error, start );
+        if (why == TRY_AGAIN && error != ERROR_RETRY) InterlockedIncrement( &sched->refused );
     }
     while (why == TRY_AGAIN);
 
@@ -443,6 +444,12 @@ void sched_check( struct sched *sched )
     ok( !sched->bad, "%ld broken promises seen in upcalls\n", sched->bad );
     ok( !sched->failed, "%ld executes of live workers failed, last error %lu\n", sched->failed,
         sched->failed_error );
+    /* whoever was delivered is executed at the first try, unless it was stopped */
+    ok( !sched->refused || umstest_stops, "%ld times ERROR_INVALID_PARAMETER of a worker that nobody stops\n",
+        sched->refused );
+    if (umstest_is_shim())
+        ok( !sched->retries || umstest_stops, "%ld times ERROR_RETRY of a worker that nobody stops\n",
+            sched->retries );
     ok( !sched->timed_out, "no work within %lu ms; %ld of %ld workers ended\n",
         sched->idle_ms ? sched->idle_ms : WAIT_BOUND, sched->ended, sched->expect );
 }

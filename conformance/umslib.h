@@ -113,6 +113,7 @@ struct sched
     volatile LONG        ended;     /* workers that came terminated */
     volatile LONG        executes;  /* successful ExecuteUmsThread, counted beforehand */
     volatile LONG        retries;   /* ExecuteUmsThread failed with ERROR_RETRY */
+    volatile LONG        refused;   /* ... with ERROR_INVALID_PARAMETER, and succeeded later */
     volatile LONG failed; /* ... with another error and neither suspended nor terminated */
     volatile DWORD       failed_error; /* the last of those errors */
     volatile LONG        suspended_seen; /* ... because the worker was suspended */

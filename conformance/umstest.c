@@ -36,6 +36,7 @@ enum verdict
     FAILED_TIMEOUT,
     FAILED_EMPTY,
     FAILED_MISUSE,
+    FAILED_SKIP,
     FAILED_EXIT,
     FAILED_START
 };
@@ -49,6 +50,7 @@ static const char *const verdict_text[] = { "PASS",
                                             "FAIL (time over)",
                                             "FAIL (nothing checked)",
                                             "FAIL (check on a UMS thread)",
+                                            "FAIL (a skip that nobody expects)",
                                             "FAIL (bad exit)",
                                             "FAIL (cannot start)" };
 
@@ -108,6 +110,12 @@ static void good_skip( void )
     skip( "wanted\n" );
 }
 
+static void bad_skip( void )
+{
+    ok( 1, "fine so far\n" );
+    skip( "the rest, wanted\n" );
+}
+
 static const struct
 {
     struct test  test;
@@ -122,6 +130,7 @@ static const struct
     { { "selftest", "bad_check",  bad_check,  20 }, FAILED_CHECKS },
     { { "selftest", "bad_misuse", bad_misuse, 20 }, FAILED_MISUSE },
     { { "selftest", "good_skip",  good_skip,  20 }, SKIPPED },
+    { { "selftest", "bad_skip",   bad_skip,   20 }, FAILED_SKIP },
 };
 
 static const char *const impl_names[] = { "auto", "system", "shim", "bound" };
@@ -191,7 +200,23 @@ static int child_main( const char *section, const char *name, BOOL print_host )
 
 /* ---- parent ---- */
 
-static enum verdict judge( const struct shared *s, DWORD exit_code )
+/* Whoever has set UMSTEST_MAY_SKIP, a list of tests, knows what this host lacks: that of any other test is missing, and
+   what it had checked before must not hide it. */
+static BOOL may_skip( const struct test *test )
+{
+    char list[1024], *name, *next;
+    DWORD length = GetEnvironmentVariableA( "UMSTEST_MAY_SKIP", list, sizeof(list) );
+
+    if (!length || length >= sizeof(list)) return TRUE;
+    for (name = list; name; name = next)
+    {
+        if ((next = strchr( name, ',' ))) *next++ = 0;
+        if (!strcmp( name, test->name )) return TRUE;
+    }
+    return FALSE;
+}
+
+static enum verdict judge( const struct test *test, const struct shared *s, DWORD exit_code )
 {
     LONG checks = s->passed + s->failed + s->confirmed + s->refuted + s->todo + s->todo_fixed;
 
@@ -201,6 +226,7 @@ static enum verdict judge( const struct shared *s, DWORD exit_code )
     if (s->failed || (s->refuted && s->shim)) return FAILED_CHECKS;
     if (s->todo_fixed) return FAILED_TODO;
     if (exit_code) return FAILED_EXIT;
+    if (s->skipped && !may_skip( test )) return FAILED_SKIP;
     if (!checks) return s->skipped ? SKIPPED : FAILED_EMPTY;
     return PASSED;
 }
@@ -288,7 +314,7 @@ static enum verdict run_test( const struct test *test )
         else
         {
             GetExitCodeProcess( pi.hProcess, &exit_code );
-            verdict = judge( s, exit_code );
+            verdict = judge( test, s, exit_code );
             if (verdict == FAILED_EMPTY && s->no_impl)
                 verdict = impl_required() ? FAILED_START : SKIPPED;
             if (verdict == FAILED_CRASH)
@@ -325,6 +351,7 @@ static int run_self_tests( void )
     int i, wrong = 0;
     enum verdict verdict;
 
+    SetEnvironmentVariableA( "UMSTEST_MAY_SKIP", "good_skip" );
     for (i = 0; i < (int)ARRAYSIZE(self_tests); i++)
     {
         verdict = run_test( &self_tests[i].test );
@@ -378,6 +405,7 @@ static int usage( void )
     say( "usage: umstest [--impl=system|shim|auto] [--repeat=N] TEST... | GROUP... | --all\n"
          "       umstest --list | --selftest\n"
          "environment: UMSTEST_TIME_FACTOR=n (longer time limits),\n"
+         "             UMSTEST_MAY_SKIP=test,... (no other may skip anything),\n"
          "             UMSTEST_ROUNDS, UMSTEST_LIVES (leak tests)\n" );
     return 1;
 }

@@ -116,6 +116,16 @@ void trace( const char *fmt, ... ) UMSTEST_PRINTF( 1, 2 );
  * UMS. */
 int umstest_is_shim( void );
 
+/* How often the test has stopped a thread: only then may a worker that was delivered be refused. */
+extern volatile LONG umstest_stops;
+#define SuspendThread( thread )    (InterlockedIncrement( &umstest_stops ), SuspendThread( thread ))
+#define TerminateThread( thread, code ) \
+    (InterlockedIncrement( &umstest_stops ), TerminateThread( thread, code ))
+#define GetThreadContext( thread, context ) \
+    (InterlockedIncrement( &umstest_stops ), GetThreadContext( thread, context ))
+#define SetThreadContext( thread, context ) \
+    (InterlockedIncrement( &umstest_stops ), SetThreadContext( thread, context ))
+
 /* A number from the environment, or the default: longer runs of the stress tests. */
 int umstest_env( const char *name, int def );
 

@@ -285,6 +285,36 @@ static void who_gives_up_looks_a_last_time( void **state )
     drop( late );
 }
 
+static int sleeps, would_sleep;
+
+/* Between the last look at the list and the sleep. */
+static int come_before_it_sleeps( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    (void)timeout;
+    if (sleeps++) return 1;
+    ums_list_push( late_list, late );
+    would_sleep = atomic_load( word ) == value;
+    return 0;
+}
+
+static void who_is_about_to_sleep_is_woken( void **state )
+{
+    struct ums_context *first;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &late_list ), STATUS_SUCCESS );
+    late = queued_context();
+    fake_on_wait = come_before_it_sleeps;
+    assert_int_equal( ums_list_wait( late_list, NULL, &first ), STATUS_SUCCESS );
+    fake_on_wait = NULL;
+    assert_ptr_equal( first, late );
+    assert_int_equal( sleeps, 1 );
+    assert_false( would_sleep );
+    assert_int_equal( atomic_load( &late_list->refs ), 1 );     /* what the wait has taken it has given back */
+    ums_list_delete( late_list );
+    drop( late );
+}
+
 /* ---- several waiters, several pushers: every context is taken once,
     no waiter sleeps for ever ---- */
 
@@ -378,6 +408,7 @@ int main( void )
         cmocka_unit_test( failures_leave_nothing_behind ),
         cmocka_unit_test( a_wait_times_out_and_takes_what_is_there ),
         cmocka_unit_test( who_gives_up_looks_a_last_time ),
+        cmocka_unit_test( who_is_about_to_sleep_is_woken ),
         cmocka_unit_test( nothing_is_lost_between_pushers_and_waiters ),
     };
 

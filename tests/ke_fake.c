@@ -28,7 +28,7 @@ int fake_commit_fails, fake_event_fails;
 _Thread_local void (*fake_on_event_set)( void *event );
 _Thread_local int64_t (*fake_on_clock)( int64_t now );
 _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word, int all );
-_Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, const int64_t *timeout );
+_Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
 
 /* What GS points at: each thread has one, and a carrier has the worker's. */
 struct fake_teb
@@ -82,7 +82,7 @@ void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
     struct timespec spec;
 
     look_at_kill();
-    if (fake_on_wait && !fake_on_wait( word, timeout )) return;
+    if (fake_on_wait && !fake_on_wait( word, value, timeout )) return;
     if (timeout)
     {
         spec.tv_sec  = *timeout / 10000000;

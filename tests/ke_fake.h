@@ -29,7 +29,7 @@ extern _Thread_local void (*fake_on_event_set)( void *event );      /* called be
 extern _Thread_local int64_t (*fake_on_clock)( int64_t now );       /* may change the time */
 extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word, int all );
 /* called before the thread sleeps on the word; 0: it does not */
-extern _Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, const int64_t *timeout );
+extern _Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
 
 /* Start the core once per process; UMS_ENGINE=carry: workers are carried. A crash on any thread ends the process with
    the sanitizer's report, and an assertion that fails on another thread than this one with a stack. */

@@ -60,6 +60,7 @@ static void tear_down( void )
 {
     assert_int_equal( atomic_load( &context->flags ) & CONTEXT_TERMINATED, CONTEXT_TERMINATED );
     assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    assert_int_equal( atomic_load( &context->refs ), 0 );       /* its slot can be used again */
     /* whoever has ended has let its list go */
     assert_int_equal( atomic_load( &list->refs ), 1 );
     assert_int_equal( atomic_load( &other_list->refs ), 1 );
@@ -272,6 +273,46 @@ static void a_scheduler_that_stopped_looking_is_woken( void **state )
     tear_down();
 }
 
+/* ---- each call has its own grace period ---- */
+
+#define CALLS 5
+
+static int64_t added;
+static int calls;
+
+static int64_t added_clock( int64_t now )
+{
+    return now + added;
+}
+
+/* The scheduler has found the worker in a call. That ends, the next one begins, and time goes on. */
+static int call_once_more( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    (void)word; (void)value;
+    if (!timeout || state_of( context ) != WORKER_INKERNEL) return 1;
+    added += ums_grace;
+    if (calls++ >= CALLS) return 0;
+    ums_worker_back( context );
+    ums_worker_enter_kernel( context );
+    return 0;
+}
+
+static void calls_in_a_row_are_not_one_long_call( void **state )
+{
+    (void)state;
+    added = calls = 0;
+    ums_grace = 1000000000;
+    fake_on_clock = added_clock;
+    fake_on_wait = call_once_more;
+    run( stay_in_kernel, release_when_blocked );
+    fake_on_clock = NULL;
+    fake_on_wait = NULL;
+    ums_grace = 5000;
+    assert_true( calls > CALLS );               /* none of these was taken for the one before */
+    assert_int_equal( upcall_count, 3 );
+    tear_down();
+}
+
 #if !defined(__SANITIZE_THREAD__)               /* takes one instruction after the other */
 
 /* ---- a call at each moment while the scheduler stops watching ---- */
@@ -298,10 +339,11 @@ static int never_again( void )
     return 1;
 }
 
-static int before_it_sleeps( _Atomic uint32_t *word, const int64_t *timeout )
+static int before_it_sleeps( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct ums_scheduler *s = context->owner;
 
+    (void)value;
     if (!s || word != &s->park.token || state_of( context ) == WORKER_BLOCKED) return 1;
     if (timeout)
     {
@@ -655,6 +697,7 @@ static void a_dead_worker_is_deleted_in_its_last_upcall( void **state )
         assert_int_equal( seen_status, STATUS_SUCCESS );
         assert_int_equal( upcall_count, 2 );
         pthread_join( worker.thread, NULL );
+        assert_int_equal( atomic_load( &context->refs ), 0 );
         assert_int_equal( atomic_load( &list->refs ), 1 );
         ums_list_delete( list );
         ums_list_delete( other_list );
@@ -838,6 +881,7 @@ int main( void )
         cmocka_unit_test( a_worker_blocks_and_comes_back_by_the_list ),
         cmocka_unit_test( it_comes_back_to_the_list_of_its_last_scheduler ),
         cmocka_unit_test( short_calls_are_not_told ),
+        cmocka_unit_test( calls_in_a_row_are_not_one_long_call ),
         cmocka_unit_test( short_calls_are_recorded_both_ways ),
 #if !defined(__SANITIZE_THREAD__)
         cmocka_unit_test( no_call_is_missed_when_watching_stops ),

@@ -302,6 +302,7 @@ START_TEST( attr_mixed )
     UMS_CREATE_THREAD_ATTRIBUTES ums = { UMS_VERSION, NULL, list };
     DWORD_PTR space[64];
     LPPROC_THREAD_ATTRIBUTE_LIST attrs = (LPPROC_THREAD_ATTRIBUTE_LIST)space;
+    PROCESSOR_NUMBER processor = { 0, 0, 0 };
     GROUP_AFFINITY affinity;
     struct plain plain;
     HANDLE thread;
@@ -325,9 +326,13 @@ START_TEST( attr_mixed )
                                                 UMS_SIZE, NULL, NULL ),
                     "no UMS attribute, error %lu\n", GetLastError() );
             else
+                /* Wine has one of them */
                 added = pUpdateProcThreadAttribute( attrs, 0, PROC_THREAD_ATTRIBUTE_GROUP_AFFINITY,
-                                                    &affinity, sizeof(affinity), NULL, NULL );
+                                                    &affinity, sizeof(affinity), NULL, NULL ) ||
+                        pUpdateProcThreadAttribute( attrs, 0, PROC_THREAD_ATTRIBUTE_IDEAL_PROCESSOR,
+                                                    &processor, sizeof(processor), NULL, NULL );
         }
+        ok( added, "the other attribute is refused, error %lu\n", GetLastError() );
         thread = pCreateRemoteThreadEx( GetCurrentProcess(), NULL, 0, plain_thread, &plain, 0,
                                         attrs, NULL );
         if (ok( thread != NULL, "no worker%s, error %lu\n", added ? "" : " (no other attribute)",

@@ -98,54 +98,104 @@ struct waiter
     PUMS_CONTEXT         first;
     struct outcome       outcome;
     DWORD                timeout;
+    ULONGLONG            waited;        /* ms */
 };
 
 static DWORD WINAPI waiter_thread( void *arg )
 {
     struct waiter *waiter = arg;
+    ULONGLONG start = clock_ms();
 
     SetEvent( waiter->ready );
     OUTCOME( waiter->outcome,
              pDequeueUmsCompletionListItems( waiter->list, waiter->timeout, &waiter->first ) );
+    waiter->waited = clock_ms() - start;
     return 0;
 }
 
 /* 1.6 INFINITE and long waits end when something is queued, with TRUE and at least one item; D5,
  * D6 */
-START_TEST( dequeue_wait )
+static BOOL wait_once( DWORD timeout, DWORD delay )
 {
-    static const DWORD timeouts[] = { INFINITE, 9000 };
     struct worker worker;
     struct waiter waiter;
     HANDLE thread;
+
+    memset( &worker, 0, sizeof(worker) );
+    waiter.list = list_create();
+    waiter.ready = CreateEventA( NULL, FALSE, FALSE, NULL );
+    waiter.first = poison;
+    waiter.timeout = timeout;
+    thread = CreateThread( NULL, 0, waiter_thread, &waiter, 0, NULL );
+    WaitForSingleObject( waiter.ready, WAIT_BOUND );
+    Sleep( delay );
+    ok( worker_create( &worker, waiter.list, NULL, NULL, 0 ), "no worker, error %lu\n",
+        GetLastError() );
+    if (!ok( WaitForSingleObject( thread, WAIT_BOUND ) == WAIT_OBJECT_0,
+             "still waiting after %d ms\n", WAIT_BOUND ))
+        return TRUE;
+    ok( waiter.outcome.ret, "failed, error %lu\n", waiter.outcome.error );
+    ok( waiter.first == worker.context, "gave %p, expected %p\n", waiter.first, worker.context );
+    ok( pGetNextUmsListItem( waiter.first ) == NULL, "gave more than one context\n" );
+    finish_workers( waiter.list, &worker, 1, 1 );
+    ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
+    CloseHandle( thread );
+    CloseHandle( waiter.ready );
+    pDeleteUmsCompletionList( waiter.list );
+    return waiter.waited >= 5;
+}
+
+/* Until it has really waited: a thread that says that it is about to may be late. */
+START_TEST( dequeue_wait )
+{
+    static const DWORD timeouts[] = { INFINITE, 9000 };
+    DWORD delay;
     int i;
 
     for (i = 0; i < 2; i++)
     {
         push( "1.6 Dequeue(%ld)", timeouts[i] );
-        memset( &worker, 0, sizeof(worker) );
-        waiter.list = list_create();
-        waiter.ready = CreateEventA( NULL, FALSE, FALSE, NULL );
-        waiter.first = poison;
-        waiter.timeout = timeouts[i];
-        thread = CreateThread( NULL, 0, waiter_thread, &waiter, 0, NULL );
-        WaitForSingleObject( waiter.ready, WAIT_BOUND );
-        ok( worker_create( &worker, waiter.list, NULL, NULL, 0 ), "no worker, error %lu\n",
-            GetLastError() );
-        if (!ok( WaitForSingleObject( thread, WAIT_BOUND ) == WAIT_OBJECT_0,
-                 "still waiting after %d ms\n", WAIT_BOUND ))
-            return;
-        ok( waiter.outcome.ret, "failed, error %lu\n", waiter.outcome.error );
-        ok( waiter.first == worker.context, "gave %p, expected %p\n", waiter.first,
-            worker.context );
-        ok( pGetNextUmsListItem( waiter.first ) == NULL, "gave more than one context\n" );
-        finish_workers( waiter.list, &worker, 1, 1 );
-        ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
-        CloseHandle( thread );
-        CloseHandle( waiter.ready );
-        pDeleteUmsCompletionList( waiter.list );
+        for (delay = 10; delay <= 640; delay *= 2) if (wait_once( timeouts[i], delay )) break;
+        ok( delay <= 640, "it never came to wait\n" );
         pop();
     }
+}
+
+/* 1.6 Two wait, and one context comes: one has it, the other waits on for its whole time. A wake-up alone ends no wait. */
+START_TEST( dequeue_one_of_two )
+{
+    PUMS_COMPLETION_LIST list = list_create();
+    struct waiter waiters[2];
+    HANDLE threads[2];
+    struct worker worker;
+    int i, with = 0;
+
+    memset( &worker, 0, sizeof(worker) );
+    for (i = 0; i < 2; i++)
+    {
+        waiters[i].list = list;
+        waiters[i].ready = CreateEventA( NULL, FALSE, FALSE, NULL );
+        waiters[i].first = poison;
+        waiters[i].timeout = 300;
+        threads[i] = CreateThread( NULL, 0, waiter_thread, &waiters[i], 0, NULL );
+        WaitForSingleObject( waiters[i].ready, WAIT_BOUND );
+    }
+    Sleep( 20 );                        /* to have them wait; no check depends on it */
+    ok( worker_create( &worker, list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() );
+    for (i = 0; i < 2; i++)
+    {
+        ok( WaitForSingleObject( threads[i], WAIT_BOUND ) == WAIT_OBJECT_0, "waiter %d still waits\n", i );
+        if (waiters[i].first) with++;
+        else ok( waiters[i].waited + 1 >= 300, "1.6 waiter %d gave up after %lu ms\n", i, (ULONG)waiters[i].waited );
+        CloseHandle( threads[i] );
+        CloseHandle( waiters[i].ready );
+    }
+    /* on a machine that stood still both may have given up before */
+    ok( with <= 1, "1.6 both have got the one context\n" );
+    if (!with) ok( list_wait( list ) == worker.context, "1.6 it came to nobody\n" );
+    finish_workers( list, &worker, 1, 1 );
+    ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
+    pDeleteUmsCompletionList( list );
 }
 
 /* ---- one chain: four workers end one after the other, each thread object signalled before the

@@ -285,11 +285,12 @@ START_TEST( execute_no_return )
 /* ---- stealing ---- */
 
 #define STEAL_ROUNDS 2000
+#define STEAL_EVERY  50                  /* this one goes to the other scheduler */
 
 static struct worker steal_worker;
 static volatile LONG steal_yields, steal_upcalls, steal_blocked, steal_busy, steal_retry,
     steal_strange, steal_payload;
-static volatile LONG steal_last_error, steal_by[2], steal_inside, steal_started;
+static volatile LONG steal_last_error, steal_taken[2], steal_inside, steal_started;
 static PUMS_COMPLETION_LIST steal_list;
 
 static void steal_proc_body( struct worker *worker )
@@ -302,7 +303,7 @@ static void steal_proc_body( struct worker *worker )
         if (InterlockedIncrement( &steal_inside ) != 1) InterlockedIncrement( &steal_strange );
         InterlockedDecrement( &steal_inside );
         steal_yields++;
-        worker->result[0] += pUmsThreadYield( worker ) != 0;
+        worker->result[0] += pUmsThreadYield( (void *)(ULONG_PTR)steal_yields ) != 0;
     }
 }
 
@@ -311,6 +312,7 @@ static void WINAPI steal_sched_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR 
 {
     ULONG_PTR self = (ULONG_PTR)context_user( pGetCurrentUmsThread() );
     ULONGLONG start = GetTickCount64();
+    LONG number = (LONG)(ULONG_PTR)param;       /* of the yield */
     PUMS_CONTEXT context;
     DWORD error;
 
@@ -326,21 +328,26 @@ static void WINAPI steal_sched_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR 
     if (reason == UmsSchedulerThreadYield)
     {
         InterlockedIncrement( &steal_upcalls );
-        if ((PUMS_CONTEXT)payload != steal_worker.context || param != &steal_worker)
+        if ((PUMS_CONTEXT)payload != steal_worker.context || !number || number > STEAL_ROUNDS)
             InterlockedIncrement( &steal_payload );
     }
     if (reason == UmsSchedulerThreadBlocked) InterlockedIncrement( &steal_blocked );
+    if (reason == UmsSchedulerThreadYield && !(number % STEAL_EVERY))
+    {
+        /* it goes on before this upcall is over: the other one has executed it, or already had */
+        while (steal_yields == number && context_is_terminated( steal_worker.context ) != 1 &&
+               GetTickCount64() - start < WAIT_BOUND) SwitchToThread();
+        if (steal_yields != number) InterlockedIncrement( &steal_taken[2 - self] );
+    }
     while (GetTickCount64() - start < WAIT_BOUND)
     {
         if (context_is_terminated( steal_worker.context ) == 1) return;
         context = NULL;
         pDequeueUmsCompletionListItems( steal_list, 0,
                                         &context ); /* it blocks now and then: consume that */
-        InterlockedIncrement( &steal_by[self - 1] );
         SetLastError( POISON );
         pExecuteUmsThread( steal_worker.context );
         error = GetLastError();
-        InterlockedDecrement( &steal_by[self - 1] );
         if (error == ERROR_INTERNAL_ERROR) InterlockedIncrement( &steal_busy );
         else if (error == ERROR_RETRY) InterlockedIncrement( &steal_retry );
         else if (context_is_terminated( steal_worker.context ) != 1)
@@ -392,8 +399,13 @@ START_TEST( execute_steal )
     ok( !steal_payload, "2.1 %ld upcalls with a wrong payload or param\n", steal_payload );
     ok( !steal_strange, "1.5 %ld unexpected errors, the last %ld\n", steal_strange,
         steal_last_error );
-    trace( "busy %s, retry %s, both schedulers ran it: %s\n", steal_busy ? "seen" : "never",
-           steal_retry ? "seen" : "never", steal_by[0] && steal_by[1] ? "yes" : "no" );
+    /* the last one may have ended, not yielded, when it was looked at */
+    ok( steal_taken[0] + steal_taken[1] >= STEAL_ROUNDS / STEAL_EVERY - 1,
+        "1.5 executed by the other scheduler during the upcall %ld and %ld times of %d\n", steal_taken[0],
+        steal_taken[1], STEAL_ROUNDS / STEAL_EVERY );
+    ok( steal_taken[0] && steal_taken[1], "1.5 one scheduler never executed it: %ld and %ld\n", steal_taken[0],
+        steal_taken[1] );
+    trace( "busy %s, retry %s\n", steal_busy ? "seen" : "never", steal_retry ? "seen" : "never" );
     ok( worker_delete( &steal_worker ), "context not deleted, error %lu\n", GetLastError() );
     pDeleteUmsCompletionList( steal_list );
 }

@@ -233,3 +233,91 @@ START_TEST( leak_workers )
     ok( !wrong, "%ld lives did not end as they should\n", wrong );
     pDeleteUmsCompletionList( shared_list );
 }
+
+/* A list of their own for each batch, with its event. */
+static void list_lives( int rounds )
+{
+    HANDLE event;
+
+    for (; rounds > 0 && !wrong; rounds -= 25)
+    {
+        if (!pCreateUmsCompletionList( &shared_list ) || !pGetUmsCompletionListEvent( shared_list, &event ))
+        {
+            wrong++;
+            return;
+        }
+        lives( 25 );
+        if (!CloseHandle( event ) || !pDeleteUmsCompletionList( shared_list )) wrong++;
+    }
+}
+
+/* leak tests: lists that had workers */
+START_TEST( leak_lists )
+{
+    life_yields = 1;
+    check_flat( "lists that had workers", list_lives, umstest_env( "UMSTEST_LIVES", 1000 ) / 2, 2 * SLACK );
+    ok( !wrong, "%ld lives did not end as they should\n", wrong );
+}
+
+static struct worker stopped;
+
+static void suspensions( int rounds )
+{
+    while (rounds--)
+        if (SuspendThread( stopped.thread ) != 0 || ResumeThread( stopped.thread ) != 1) wrong++;
+}
+
+static void nested_suspensions( int rounds )
+{
+    while (rounds--)
+    {
+        if (SuspendThread( stopped.thread ) != 0 || SuspendThread( stopped.thread ) != 1) wrong++;
+        if (ResumeThread( stopped.thread ) != 2 || ResumeThread( stopped.thread ) != 1) wrong++;
+    }
+}
+
+static void register_reads( int rounds )
+{
+    CONTEXT context;
+
+    while (rounds--)
+    {
+        context.ContextFlags = CONTEXT_FULL;
+        if (!GetThreadContext( stopped.thread, &context )) wrong++;
+    }
+}
+
+static void register_writes( int rounds )
+{
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_FULL;
+    if (!GetThreadContext( stopped.thread, &context )) wrong++;
+    while (rounds--)
+        if (!SetThreadContext( stopped.thread, &context )) wrong++;
+}
+
+static void flag_reads( int rounds )
+{
+    while (rounds--)
+        if (context_is_suspended( stopped.context ) != 0 || context_is_terminated( stopped.context ) != 0) wrong++;
+}
+
+/* leak tests: what others do to a worker that nobody runs */
+START_TEST( leak_stops )
+{
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 5;      /* each is many calls of the host */
+
+    shared_list = list_create();
+    if (!ok( worker_create( &stopped, shared_list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() )) return;
+    ok( list_wait( shared_list ) == stopped.context, "not queued\n" );
+    check_flat( "suspend and resume", suspensions, rounds, SLACK );
+    check_flat( "suspend twice", nested_suspensions, rounds, SLACK );
+    check_flat( "read registers", register_reads, rounds, SLACK );
+    check_flat( "write registers", register_writes, rounds, SLACK );
+    check_flat( "read flags", flag_reads, 10 * rounds, SLACK );
+    ok( !wrong, "%ld calls did not end as they should\n", wrong );
+    finish_workers( shared_list, &stopped, 1, 1 );
+    ok( worker_delete( &stopped ), "context not deleted, error %lu\n", GetLastError() );
+    pDeleteUmsCompletionList( shared_list );
+}

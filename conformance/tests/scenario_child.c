@@ -45,6 +45,7 @@ BOOL child_start( const char *value, PROCESS_INFORMATION *process )
     make_command( command, sizeof(command) );
     memset( &startup, 0, sizeof(startup) );
     startup.cb = sizeof(startup);
+    umstest_stops++;                    /* it may stop workers of ours */
     SetEnvironmentVariableA( VARIABLE, value );
     started = umstest_create_process( NULL, command, TRUE, 0, &startup, process );
     SetEnvironmentVariableA( VARIABLE, NULL );

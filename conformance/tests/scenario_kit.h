@@ -89,7 +89,7 @@ struct kit_sched
     LONG bad_executes;              /* failed and neither RETRY nor terminated nor suspended */
     DWORD bad_error;
     DWORD execute_error;            /* of the last Execute that failed for good */
-    LONG retries;
+    LONG retries, refused;
     LONG no_error;                  /* failed with last error 0 (D3) */
     LONG failed_dequeues;
     LONG strangers;                 /* items without a known user context */

@@ -77,6 +77,11 @@ static void kit_check_sched( struct kit_sched *sched )
         sched->bad_error );
     ok( !sched->no_error, "D3: scheduler %d: %ld executes failed without an error\n", i,
         sched->no_error );
+    ok( !sched->refused || umstest_stops, "D2: scheduler %d: %ld times ERROR_INVALID_PARAMETER of a worker that "
+        "nobody stops\n", i, sched->refused );
+    if (umstest_is_shim())
+        ok( !sched->retries || umstest_stops, "D2: scheduler %d: %ld times ERROR_RETRY of a worker that nobody "
+            "stops\n", i, sched->retries );
     ok( !sched->failed_dequeues, "B14: scheduler %d: %ld polls failed\n", i,
         sched->failed_dequeues );
     ok( !sched->strangers, "B2: scheduler %d: %ld unknown contexts\n", i, sched->strangers );

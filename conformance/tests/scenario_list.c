@@ -79,15 +79,27 @@ START_TEST( scenario_list_rehome )
 
 static HANDLE once_events[4];
 static volatile LONG once_running;
-static volatile LONG once_hammered;
+static volatile LONG once_swept, once_hammered;
+static volatile LONG once_stop[2];
 
-/* Two pairs play ping-pong; every wait of one is ended by its partner. */
+/* Until both have taken something from the schedulers' list, for that is what is tested. */
+static BOOL once_enough( int round )
+{
+    return round >= 100 * ONCE_ROUNDS || (round >= ONCE_ROUNDS && once_swept && once_hammered);
+}
+
+/* Two pairs play ping-pong; every wait of one is ended by its partner, and the first one ends the game. */
 static DWORD once_body( struct kit_worker *worker )
 {
     int self = (int)(ULONG_PTR)worker->arg, i;
 
-    for (i = 0; i < ONCE_ROUNDS; i++)
+    for (i = 0; !once_stop[self / 2]; i++)
     {
+        if (!(self & 1) && once_enough( i ))
+        {
+            once_stop[self / 2] = 1;
+            break;
+        }
         SetEvent( once_events[self ^ 1] );
         if (WaitForSingleObject( once_events[self], KIT_LIMIT )) break;
     }
@@ -115,7 +127,7 @@ START_TEST( scenario_list_once )
 {
     PUMS_COMPLETION_LIST list;
     struct kit_sched *first, *second;
-    int i, swept = 0;
+    int i;
 
     if (!kit_open()) return;
     for (i = 0; i < 4; i++) once_events[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
@@ -126,9 +138,9 @@ START_TEST( scenario_list_once )
     for (i = 0; i < 4; i++) kit_add_worker( list, once_body, (void *)(ULONG_PTR)i );
     kit_add_worker( list, once_sweeper, NULL );
     kit_start();
-    for (i = 0; once_running && i < 200000; i++)
+    for (i = 0; once_running; i++)
     {
-        swept += kit_hand_over( list, i & 1 ? second : first, 0 );
+        once_swept += kit_hand_over( list, i & 1 ? second : first, 0 );
         SwitchToThread();
         if (i % 64 == 63) Sleep( 1 );
     }
@@ -136,8 +148,8 @@ START_TEST( scenario_list_once )
     ok( !once_running, "B14: %ld workers did not play to the end\n", once_running );
     for (i = 0; i < 4; i++)
         ok( kit.workers[i].queued > 1, "B9: worker %d never blocked\n", i );
-    trace( "swept by the plain thread: %s, by the worker: %s\n", swept ? "some" : "none",
-           once_hammered ? "some" : "none" );
+    ok( once_swept && once_hammered, "B14: the plain thread has taken %ld, the worker %ld times some\n", once_swept,
+        once_hammered );
     kit_check();
     for (i = 0; i < 4; i++) CloseHandle( once_events[i] );
 }
@@ -211,35 +223,42 @@ START_TEST( scenario_list_race )
 
 /* --- links: B15 --- */
 
-#define LINKS 3
+#define LINKS   3                       /* a batch */
+#define BATCHES 8
 
 /* The pop consumes the link: asked again, a context has no successor. */
 START_TEST( scenario_list_links )
 {
     PUMS_COMPLETION_LIST creation;
-    PUMS_CONTEXT items[LINKS + 1], item, next, again;
+    PUMS_CONTEXT items[BATCHES * LINKS + 1], item, next, again;
     struct kit_sched *sched;
     ULONGLONG limit;
-    int i, count = 0, chains = 0;
+    int i, batch, wanted = 0, count = 0, chains = 0;
 
     if (!kit_open()) return;
     creation = kit_new_list();
     sched = kit_add_sched( NULL );
-    for (i = 0; i < LINKS; i++) kit_add_worker( creation, once_sweeper, NULL );
-    Sleep( 50 );                        /* to get a long chain; no check depends on it */
     limit = GetTickCount64() + KIT_LIMIT;
-    while (count < LINKS && GetTickCount64() < limit)
+    /* another batch, as long as each came alone: then there was no link */
+    for (batch = 0; batch < BATCHES && chains == count; batch++)
     {
-        if (!pDequeueUmsCompletionListItems( creation, 1, &item )) continue;
-        for (chains += item != NULL; item && count <= LINKS; item = next)
+        for (i = 0; i < LINKS; i++) kit_add_worker( creation, once_sweeper, NULL );
+        wanted += LINKS;
+        Sleep( 50 << batch );           /* to have them on the list together */
+        while (count < wanted && GetTickCount64() < limit)
         {
-            items[count++] = item;
-            next = pGetNextUmsListItem( item );
-            again = pGetNextUmsListItem( item );
-            ok( !again, "B15: the link is still there after the pop\n" );
+            if (!pDequeueUmsCompletionListItems( creation, 1, &item )) continue;
+            for (chains += item != NULL; item && count < wanted; item = next)
+            {
+                items[count++] = item;
+                next = pGetNextUmsListItem( item );
+                again = pGetNextUmsListItem( item );
+                ok( !again, "B15: the link is still there after the pop\n" );
+            }
         }
     }
-    ok( count == LINKS, "B2: %d contexts of %d\n", count, LINKS );
+    ok( count == wanted, "B2: %d contexts of %d\n", count, wanted );
+    ok( chains < count, "B15: no chain was longer than one\n" );
     for (i = 0; i < count; i++)
     {
         struct kit_worker *worker = kit_worker_of( items[i] );
@@ -250,7 +269,6 @@ START_TEST( scenario_list_links )
         worker->queued++;
         kit_ready( worker, sched );
     }
-    if (chains == count) trace( "no chain was longer than one\n" );
     kit_start();
     kit_finish();
     kit_check();

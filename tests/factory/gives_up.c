@@ -78,9 +78,9 @@ void who_runs_is_passed_over( void **state )
 static int64_t sleeps_for;
 
 /* Who would sleep: the time passes. */
-static int time_passes( _Atomic uint32_t *word, const int64_t *timeout )
+static int time_passes( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
-    (void)word;
+    (void)word; (void)value;
     sleeps_for = timeout ? *timeout : 0;
     now += sleeps_for;
     return 0;
