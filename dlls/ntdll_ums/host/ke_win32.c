@@ -112,14 +112,13 @@ void ke_wake( _Atomic uint32_t *word, int all )
 
 /* A Linux system call is only tried where Wine says it runs on Linux; that it does what it
    should is then tried out. */
-static int futex_works( void )
+static int linux_works( void )
 {
     void (__cdecl *host_version)( const char **, const char ** );
     _Atomic uint32_t word = 1;
     const char *sysname = "";
     int64_t result;
 
-    if (ums_setting( SETTING_PARK )) return 0;
     host_version = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ),
                                            "wine_get_host_version" );
     if (!host_version) return 0;
@@ -218,8 +217,11 @@ int ke_init( const char **why )
         return 0;
     }
     ums_tls_offset = 0x1480 + slot * 8;         /* TEB.TlsSlots */
-    use_futex = futex_works();
-    if (use_futex) ke_exceptions_start();
+    if (linux_works())
+    {
+        use_futex = !ums_setting( SETTING_PARK );
+        ke_exceptions_start();
+    }
     ke_fault_start();
     if (use_futex || address_works()) return 1;
     *why = "there is no way to sleep on a word: Windows before 8 has its own UMS";
