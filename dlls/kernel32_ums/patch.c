@@ -41,11 +41,22 @@ BOOL patch_add( struct patch *patch, void *where, ULONG64 value )
     return TRUE;
 }
 
+static BOOL is_executable( const void *where )
+{
+    MEMORY_BASIC_INFORMATION info;
+
+    return VirtualQuery( where, &info, sizeof(info) )
+           && info.Protect & (PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE
+                              | PAGE_EXECUTE_WRITECOPY);
+}
+
+/* Linkers and packers put import slots into sections of code, where other threads may be running:
+ * such a page stays executable all the time. */
 static BOOL write_word( ULONG64 *where, ULONG64 value, ULONG64 *before )
 {
-    DWORD old;
+    DWORD old, writable = is_executable( where ) ? PAGE_EXECUTE_READWRITE : PAGE_READWRITE;
 
-    if (!VirtualProtect( where, sizeof(*where), PAGE_READWRITE, &old )) return FALSE;
+    if (!VirtualProtect( where, sizeof(*where), writable, &old )) return FALSE;
     if (before) *before = *where;
     *(volatile ULONG64 *)where = value;
     VirtualProtect( where, sizeof(*where), old, &old );

@@ -186,6 +186,41 @@ static void test_patch(void)
     patch_free( &patch );
 }
 
+/* patch.c's VirtualProtect comes here: other threads may run in a page of code at any time, so it
+ * must never be anything that is not executable. (Wine may let them run there all the same.) */
+static BYTE *code_page;
+static DWORD taken_away;
+
+static BOOL WINAPI watched_protect( void *at, SIZE_T size, DWORD protect, DWORD *old )
+{
+    static BOOL (WINAPI *real)( void *, SIZE_T, DWORD, DWORD * );
+
+    if (!real) real = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ), "VirtualProtect" );
+    if (code_page && (BYTE *)at - code_page < PAGE && !(protect & 0xf0)) taken_away = protect;
+    return real( at, size, protect, old );
+}
+
+/* what the linker would take from the import library */
+BOOL (WINAPI *__imp_VirtualProtect)( void *, SIZE_T, DWORD, DWORD * ) = watched_protect;
+
+static void check_code_page( DWORD protect )
+{
+    struct patch patch = { 0 };
+    DWORD old;
+
+    code_page = VirtualAlloc( NULL, PAGE, MEM_RESERVE | MEM_COMMIT, protect );
+    taken_away = 0;
+    ok( patch_add( &patch, code_page + 64, 1 ), "no room" );
+    ok( patch_apply( &patch ) && code_page[64] == 1, "%lx: not written", protect );
+    patch_undo( &patch );
+    ok( !taken_away, "%lx: a page of code had protection %lx", protect, taken_away );
+    ok( VirtualProtect( code_page, PAGE, PAGE_EXECUTE_READ, &old ) && old == protect,
+        "%lx: left with protection %lx", protect, old );
+    patch_free( &patch );
+    VirtualFree( code_page, 0, MEM_RELEASE );
+    code_page = NULL;
+}
+
 /* pages that the process has above its image, within an RVA's reach */
 static SIZE_T committed_above( HANDLE process, BYTE *base )
 {
@@ -279,6 +314,8 @@ int main(void)
     test_export_table();
     test_rights();
     test_patch();
+    check_code_page( PAGE_EXECUTE_READ );
+    check_code_page( PAGE_EXECUTE_READWRITE );
     test_inject();
     return test_end();
 }
