@@ -310,11 +310,15 @@ static BOOL add_image( struct attachment *attachment, BYTE *image, DWORD rva, BO
     return TRUE;
 }
 
+/* kernel32 is not among them: its CreateRemoteThreadEx and the other doors are jumps through its own
+ * import slots, to kernelbase. With those slots set, an address of kernel32's that somebody looked
+ * up before we were here leads to us, too. Our own calls to the host go to kernelbase's functions
+ * (ums_original), so they do not come back. An address in kernelbase itself, looked up early, stays
+ * the host's. */
 static BOOL is_left_alone( const struct attachment *attachment, const BYTE *image )
 {
     return image == attachment->self || image == attachment->ntdll_ums || image == attachment->exe
-           || image == attachment->kernel32.base || image == attachment->kernelbase.base
-           || image == attachment->ntdll.base;
+           || image == attachment->kernelbase.base || image == attachment->ntdll.base;
 }
 
 static DWORD program_imports( const struct attachment *attachment )

@@ -1,18 +1,20 @@
 #!/bin/sh
-# prefix.sh UMSRUN HELLO NAMES STATUS: umsrun --install-prefix and its kin, in a prefix of this test's own: the tests' one
-# must stay without the shim. HELLO is started without a launcher, NAMES looks UMS up in every way, STATUS knows no UMS.
+# prefix.sh UMSRUN HELLO NAMES STATUS EARLY: umsrun --install-prefix and its kin, in a prefix of this test's own: the tests'
+# one must stay without the shim. HELLO is started without a launcher, NAMES looks UMS up in every way, STATUS knows no UMS,
+# EARLY has looked up other names and run for a while before it asks for UMS.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
 . "$(dirname "$0")/own_prefix.sh"
-umsrun=$1 hello=$2 names=$3 no_ums=$4
+umsrun=$1 hello=$2 names=$3 no_ums=$4 early=$5
 export UMS_LOG=1
 system32=$dir/prefix-$wine/drive_c/windows/system32
 cp "$system32/kernel32.dll" "$dir/before.dll"
 mkdir "$dir/alone"
 cp "$hello" "$dir/alone/hello.exe"
 cp "$names" "$dir/alone/names.exe"
-hello=$dir/alone/hello.exe names=$dir/alone/names.exe
+cp "$early" "$dir/alone/early.exe"
+hello=$dir/alone/hello.exe names=$dir/alone/names.exe early=$dir/alone/early.exe
 
 expect 1 'does not have the shim' "$umsrun" --prefix-status
 expect 2 '--install-prefix .*hello.exe: .* is a file, .* --install$' "$umsrun" --install-prefix "$hello"
@@ -22,6 +24,9 @@ expect 0 'has the shim' "$umsrun" --prefix-status
 expect 0 'both workers ended' "$hello"
 grep -q '^ums: active' "$dir/out" || wrong 'hello is served by somebody else'
 expect 0 ' 0 failed' "$names"
+expect 0 ' 0 failed' "$early"
+expect 0 ' 0 failed' "$early" slots
+UMS_HOOK=stubs expect 0 ' 0 failed' "$early" between
 expect 0 'both workers ended' "$umsrun" "$hello"                # under the launcher too
 [ "$(grep -c '^ums: active' "$dir/out")" = 1 ] || wrong 'hello with umsrun: expected one shim'
 expect 0 'every 64-bit program' "$umsrun" --install-prefix      # again

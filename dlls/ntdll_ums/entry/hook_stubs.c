@@ -8,9 +8,12 @@
  * A stub begins with mov r10,rcx; mov eax,nr: eight bytes, aligned, replaced by one store with a
  * jump to an island near its module, which loads the row's number and goes on to ums_stub_hook. The
  * whole stub is copied first; the copy is how the call is made. A thread that is in the middle of a
- * stub is behind those eight bytes and does not notice; one stopped between the two instructions
- * would, so the patch belongs to the start of the process, when nobody else runs, or to the load of
- * the module. All or nothing: everything is looked at and prepared before the first byte changes.
+ * stub is behind those eight bytes and does not notice. One that stands between the two instructions
+ * would go on in the middle of the jump. So other threads stand still while stubs are patched, and
+ * one of those goes back to the stub's start: nothing has changed rcx, so the first instruction may
+ * run again. At the start of the process, and where a module is loaded, nobody else can be there.
+ * Not covered: an exception or APC between the two instructions whose handler runs at that moment.
+ * All or nothing: everything is looked at and prepared before the first byte changes.
  *
  * A stub that begins with a jump was patched before, by other software that watches the process. Its
  * jump becomes what is called through instead of the copy, so the other hook sees each call after us.
@@ -30,6 +33,7 @@
 #include <string.h>
 #include "core/ums_core.h"
 #include "hook.h"
+#include "standstill.h"
 #include "host/exports.h"
 #include "host/ke_win32.h"
 #include "host/asm_offsets.h"
@@ -215,6 +219,26 @@ static int commit( unsigned int from )
     if (i == patch_count) return 1;
     while (i-- > from) store_code( patches[i].stub, patches[i].old );
     return 0;
+}
+
+/* out of the middle of a patch, to where it begins */
+static ULONG_PTR move_back( ULONG_PTR rip )
+{
+    unsigned int i;
+
+    for (i = 0; i < patch_count; i++)
+        if (rip - (ULONG_PTR)patches[i].stub - 1 < 7) return (ULONG_PTR)patches[i].stub;
+    return rip;
+}
+
+static int commit_among_threads( void )
+{
+    int ret;
+
+    standstill_begin();
+    if ((ret = commit( 0 ))) standstill_move( move_back );
+    standstill_end();
+    return ret;
 }
 
 /* ---- the table's ---- */
@@ -405,7 +429,7 @@ int ums_hook_stubs_install( const char **why )
         return 0;
     }
     *why = "the code of system-call stubs cannot be written";
-    if (!commit( 0 )) return 0;
+    if (!commit_among_threads()) return 0;
     ums_trace( "%u stubs are changed", patch_count );
     return 1;
 }

@@ -39,10 +39,7 @@ static _Atomic uint32_t rounds;                 /* counts; a thread that waits f
 
 int ums_manager_init( void )
 {
-    DWORD slot = TlsAlloc();
-
-    if (slot >= TLS_MINIMUM_AVAILABLE) return 0;
-    ums_hand_offset = 0x1480 + slot * 8;        /* TEB.TlsSlots */
+    if (!(ums_hand_offset = ums_teb_word( TEB_HAND ))) return 0;
     if (ke_event_create( &event )) return 0;
     ums_handle_own( event );
     return 1;

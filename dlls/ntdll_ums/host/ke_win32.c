@@ -204,19 +204,28 @@ void ke_end_thread( uint32_t status )
     for (;;) TerminateThread( GetCurrentThread(), status );
 }
 
-/* The context lives in a TLS slot of the TEB itself, so that the hook finds it with one load in
-   any thread. */
-int ke_init( const char **why )
+/* Where programs that are served late have taken all TLS slots of the TEB itself, the registers'
+   backing store of Itanium serves, two words that no x86-64 system uses [seen, phnt and Wine; of
+   Windows on Arm64 the first only is taken again]. New threads find zero in either. */
+uint32_t ums_teb_word( enum teb_word which )
 {
+    static const uint32_t spare[] = { [TEB_CONTEXT] = 0x1790, [TEB_HAND] = 0x1788 };
     DWORD slot = TlsAlloc();
 
-    if (slot >= TLS_MINIMUM_AVAILABLE)
+    if (slot < TLS_MINIMUM_AVAILABLE) return 0x1480 + slot * 8;         /* TEB.TlsSlots */
+    if (slot != TLS_OUT_OF_INDEXES) TlsFree( slot );
+    return __readgsqword( spare[which] ) ? 0 : spare[which];
+}
+
+/* The context lives in a word of the TEB itself, so that the hook finds it with one load in any
+   thread. */
+int ke_init( const char **why )
+{
+    if (!(ums_tls_offset = ums_teb_word( TEB_CONTEXT )))
     {
-        if (slot != TLS_OUT_OF_INDEXES) TlsFree( slot );
         *why = "no free TLS slot among the first 64";
         return 0;
     }
-    ums_tls_offset = 0x1480 + slot * 8;         /* TEB.TlsSlots */
     if (linux_works())
     {
         use_futex = !ums_setting( SETTING_PARK );

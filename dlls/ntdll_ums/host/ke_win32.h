@@ -25,6 +25,11 @@ struct thread_basic_info
     LONG      priority, base_priority;
 };
 
+/* The offset in every TEB of a word that is ours from now on and zero in every thread; 0: there is
+   none. Once for each. */
+enum teb_word { TEB_CONTEXT, TEB_HAND };
+uint32_t ums_teb_word( enum teb_word which );
+
 int ke_init( const char **why );                /* 0: the host does not fit, *why says why */
 const char *ke_park_name( void );
 int ke_parks_outside( void );                   /* ke_wait makes no NT call */

@@ -1,0 +1,18 @@
+/*
+ * importer_dll.c: a DLL that imports UMS.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef TESTS_INJECT_IMPORTER_H
+#define TESTS_INJECT_IMPORTER_H
+
+#include <windows.h>
+
+/* A completion list can be made and deleted, and ntdll's part answers. */
+BOOL importer_calls( void );
+
+/* What the DLL's import slot for CreateRemoteThreadEx holds. */
+void *importer_door( void );
+
+#endif /* TESTS_INJECT_IMPORTER_H */
