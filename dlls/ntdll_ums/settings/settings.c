@@ -231,8 +231,8 @@ static void wrong_value( struct settings *s, const struct setting_row *row, stru
     add_quoted( &out, value );
     add( &out, " (" );
     add_origin( &out, s, origin, line );
-    add( &out, insists ? ") means nothing. Allowed: "
-                       : ") means nothing and is left out. Allowed: " );
+    add( &out, insists ? ") is not valid; allowed: "
+                       : ") is not valid and is ignored; allowed: " );
     add_allowed( &out, row );
 }
 
