@@ -13,6 +13,8 @@ fi
 . "$here/../share/ums/wine.sh"
 
 # shellcheck disable=SC2034
+usage=$here/../share/ums/usage.txt
+# shellcheck disable=SC2034
 version=@PROJECT_VERSION@
 folder=
 case ${1-} in
@@ -27,11 +29,11 @@ choose_wine ${folder:+"$folder"}
 programs=$here
 [ -e "$programs/umsrun.exe" ] || programs=$(readlink -f "$here/../lib/ums")
 [ -e "$programs/umsrun.exe" ] || die "umsrun.exe is neither in $here nor in $programs; please install again"
+if is_launcher "$@"; then run_launcher "$programs/umsrun.exe" "$@"; fi
 command -v "$wine" > /dev/null || die "Wine is missing; please install the package wine, with 64-bit support"
 
 wine_environment
 choose_prefix "${HOME:+$HOME/.wine}" "$@"
 if is_prefix_command "$@"; then set -- "$1"; fi
 make_prefix
-[ $# -gt 0 ] || set -- "$programs/umsdemo.exe"
 exec "$wine" "$programs/umsrun.exe" "$@"

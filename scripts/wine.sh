@@ -61,44 +61,34 @@ choose_wine()
     fi
 }
 
-# Quiet Wine: no debug output, no offer to download Mono or Gecko. Where nothing says which language is spoken (ssh, cron,
-# containers) Wine would take names of files for ASCII.
+# Quiet Wine. Where nothing says which language is spoken (ssh, cron, containers) Wine would take names of files for ASCII.
 wine_environment()
 {
     [ -n "${LC_ALL-}${LC_CTYPE-}${LANG-}" ] || export LC_CTYPE=C.UTF-8
     export WINEDEBUG="${WINEDEBUG--all}"
-    export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}mscoree,mshtml="
 }
 
+# The options are umsrun.exe's, which reads them; its text is usage.txt, here $usage. What has to be known before Wine
+# starts is read here: what needs no Wine, the prefix, another launcher, and whether there is such an option at all. The
+# sourcing script sets $usage and $version.
+# shellcheck disable=SC2154
 usage()
 {
-    cat << 'END'
-usage: umsrun [PROGRAM.exe [ARGUMENTS...]]  run a 64-bit Windows program with User-Mode Scheduling, under Wine;
-                                            without a program: the bundled demo
-       umsrun --info                        what serves a program here, and why; tries it, status 0 if it works
-       umsrun --top [PID]                   counts of a program that was started with UMS_HUD=1 or UMS_HUD=quiet
-       umsrun --install PROGRAM.exe [--output COPY.exe | --in-place] [--dlls DIR]
-                                            make PROGRAM_ums.exe, COPY.exe or the file itself need no umsrun
-       umsrun --uninstall PROGRAM.exe       make it again what it was
-       umsrun --status PROGRAM.exe          0: it has the shim, 1: it has not, 2: something is wrong
-       umsrun --install-prefix [PREFIX]     every 64-bit program of a Wine prefix needs no umsrun
-       umsrun --uninstall-prefix [PREFIX]   make it again what it was
-       umsrun --prefix-status [PREFIX]      0, 1 and 2 as for --status
-       umsrun --version | --help            that, and this
---wine=FOLDER before all that: not the machine's Wine, but the one in that folder (a Proton's works too).
-END
+    cat "$usage"
 }
 
-# wrong_usage WORDS...: says them, and how it is done
 wrong_usage()
 {
-    say "$@"
-    usage >&2
-    exit 2
+    die "$*; see umsrun --help"
 }
 
-# check_command ARGUMENTS...: answers what needs no Wine, and refuses what umsrun does not know before anything is made. A
-# program whose name begins with - is ./-NAME. The sourcing script sets $version.
+# is_option WORD: the text has it
+is_option()
+{
+    grep -q -e "^ *umsrun $1\( \|\$\)" -e "| $1\( \|\$\)" "$usage"
+}
+
+# check_command ARGUMENTS...: answers what needs no Wine, and refuses what umsrun does not know before anything is made
 check_command()
 {
     case ${1-} in
@@ -111,27 +101,96 @@ check_command()
         echo "umsrun $version"
         exit 0
         ;;
-    --info)
-        [ $# = 1 ] || wrong_usage '--info is about this machine and its Wine; UMS_LOG=info umsrun PROGRAM.exe is about a program'
-        ;;
-    --install-prefix | --uninstall-prefix | --prefix-status)
-        [ $# -le 2 ] || wrong_usage "$1 takes one prefix; one with spaces needs quotes"
-        case ${2-none} in
-        '' | -*) wrong_usage "$1 '$2': this is no name of a prefix" ;;
-        esac
-        ;;
-    --install | --uninstall | --status | --top) ;;
-    -*) wrong_usage "$1: there is no such option" ;;
+    --) ;;
+    -*) is_option "$1" || wrong_usage "$1: there is no such option" ;;
     esac
+    if is_prefix_command "$@"; then read_prefix "$@"; fi
 }
 
 # is_prefix_command ARGUMENTS...: something is done to a whole prefix
 is_prefix_command()
 {
     case ${1-} in
-    --install-prefix | --uninstall-prefix | --prefix-status) return 0 ;;
+    --*-prefix | --prefix-*) return 0 ;;
     esac
     return 1
+}
+
+# read_prefix OPTION [PREFIX] [--create]: prefix_named is PREFIX, or empty; create is 1, or empty
+read_prefix()
+{
+    prefix_option=$1 prefix_named='' create=
+    shift
+    for word in "$@"; do
+        case $word in
+        --create)
+            [ "$prefix_option" = --install-prefix ] || wrong_usage "--create is no option of $prefix_option"
+            create=1
+            ;;
+        '' | -*) wrong_usage "$prefix_option '$word': this is no name of a prefix" ;;
+        *)
+            [ -z "$prefix_named" ] || wrong_usage "$prefix_option takes one prefix; one with spaces needs quotes"
+            prefix_named=$word
+            ;;
+        esac
+    done
+}
+
+# is_windows_name NAME: of a program or a script that Wine starts
+is_windows_name()
+{
+    case $1 in
+    *.[eE][xX][eE] | *.[bB][aA][tT] | *.[cC][mM][dD] | *.[mM][sS][iI] | *.[lL][nN][kK]) return 0 ;;
+    esac
+    return 1
+}
+
+# is_launcher ARGUMENTS...: the first word is a program of Linux, and a later one names a Windows program. As in
+#     umsrun wine game.exe        umsrun gamescope -- wine game.exe        umsrun %command%
+is_launcher()
+{
+    case ${1-} in
+    '' | -*) return 1 ;;
+    esac
+    ! is_windows_name "$1" && [ -x "$(command -v "$1")" ] || return 1
+    case ${1##*/} in
+    wine | wine64 | wine-*) return 0 ;;
+    esac
+    shift
+    for word in "$@"; do
+        if is_windows_name "$word"; then return 0; fi
+    done
+    return 1
+}
+
+# run_launcher UMSRUN.EXE ARGUMENTS...: starts it with UMSRUN.EXE in front of the Windows program, or, if no argument looks
+# like one, in front of what Wine is asked to start. The prefix, the Wine and the environment are the launcher's matter.
+run_launcher()
+{
+    ums=$1
+    shift
+    case $*:$ums in
+    *entry-point*:/usr/*)
+        die "Steam's container does not have $ums; please unpack the zip in your home directory and use its umsrun"
+        ;;
+    esac
+    place=2 i=0
+    for word in "$@"; do
+        i=$((i + 1))
+        if [ $i -gt 1 ] && is_windows_name "$word"; then
+            place=$i
+            break
+        fi
+    done
+    count=$#
+    i=0
+    while [ $i -lt "$count" ]; do           # each word moves from the front to the end
+        i=$((i + 1))
+        [ $i != $place ] || set -- "$@" "$ums"
+        set -- "$@" "$1"
+        shift
+    done
+    exec "$@"
 }
 
 # is_prefix DIRECTORY. wineboot writes the first file, the wineserver the second, and that some seconds later.
@@ -149,8 +208,8 @@ choose_prefix()
     shift
     [ "${WINEARCH-}" != win32 ] || die 'WINEARCH=win32 means a 32-bit Wine, and UMS is for 64-bit programs; please unset it'
     if is_prefix_command "$@"; then
-        [ $# = 1 ] || prefix_name="$1 $2"
-        WINEPREFIX=${2-$WINEPREFIX}
+        [ -z "$prefix_named" ] || prefix_name="$1 $prefix_named"
+        WINEPREFIX=${prefix_named:-$WINEPREFIX}
         export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}kernel32=b"
     fi
     [ -n "$WINEPREFIX" ] || die 'neither HOME nor WINEPREFIX is set; please set WINEPREFIX to the directory of a Wine prefix'
@@ -162,11 +221,16 @@ choose_prefix()
     [ -O "$WINEPREFIX" ] || [ ! -e "$WINEPREFIX" ] || die "$prefix_name: this belongs to another user, and Wine takes only one's own"
     case ${1-} in
     --uninstall-prefix | --prefix-status) is_prefix "$WINEPREFIX" || die "$WINEPREFIX is no Wine prefix" ;;
+    --install-prefix)
+        [ -z "$prefix_named" ] || [ -n "$create" ] || is_prefix "$WINEPREFIX" \
+            || die "$WINEPREFIX is no Wine prefix; --create makes one there"
+        ;;
     esac
 }
 
-# make_prefix: the one that choose_prefix chose, if it is not there. No window is shown. What wineboot says is kept if it
-# fails, in a file of a name that nobody can foresee: root runs this, too.
+# make_prefix: the one that choose_prefix chose, if it is not there. No window is shown, and there is no offer to download
+# Mono or Gecko; that is for wineboot only, programs get the WINEDLLOVERRIDES of their user. What wineboot says is kept if
+# it fails, in a file of a name that nobody can foresee: root runs this, too.
 make_prefix()
 {
     if grep -qs '^#arch=win32' "$WINEPREFIX/system.reg"; then
@@ -179,7 +243,8 @@ make_prefix()
         || die "$boot_log; please set TMPDIR to a directory that can be written"
     trap 'rm -f "$boot_log"; exit 2' HUP INT TERM
     say "making a Wine prefix in $WINEPREFIX"
-    if ! DISPLAY='' "$wine" wineboot -i > "$boot_log" 2>&1 < /dev/null; then
+    if ! DISPLAY='' WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}mscoree,mshtml=" \
+        "$wine" wineboot -i > "$boot_log" 2>&1 < /dev/null; then
         tail -n 5 "$boot_log" >&2
         die "wineboot failed; its last lines stand above, all are in $boot_log"
     fi

@@ -27,6 +27,8 @@ const char *inject_check_image( const void *headers, size_t size )
     const IMAGE_NT_HEADERS64 *nt;
     DWORD offset;
 
+    if (size >= 4 && !memcmp( headers, "\177ELF", 4 ))
+        return "is a Linux program, not a Windows program";
     if (size < sizeof(*dos) || dos->e_magic != IMAGE_DOS_SIGNATURE)
         return not_windows;
     offset = dos->e_lfanew;

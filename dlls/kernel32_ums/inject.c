@@ -197,7 +197,8 @@ const char *inject_process( HANDLE process, const WCHAR *dir, DWORD flags )
         || !info.PebBaseAddress
         || !read_remote( process, (BYTE *)info.PebBaseAddress + PEB_IMAGE_BASE, &base,
                          sizeof(base) ))
-        return "its environment block cannot be read";
+        return "its memory cannot be read: it is being traced (strace -f, gdb), or this system "
+               "forbids ptrace";
     if (!(plan = VirtualAlloc( NULL, sizeof(*plan) + PAGE, MEM_RESERVE | MEM_COMMIT,
                                PAGE_READWRITE )))
         return "there is no memory left";

@@ -16,13 +16,6 @@
 #define MAX_FILE 0x7fffffff
 #define MAX_OLD  100
 
-static const WCHAR *const shim_files[] = { L"ntdll_ums.dll", L"kernel32_ums.dll" };
-
-BOOL file_exists( const WCHAR *path )
-{
-    return GetFileAttributesW( path ) != INVALID_FILE_ATTRIBUTES;
-}
-
 void free_bytes( struct pe_bytes *bytes )
 {
     free( bytes->data );
@@ -219,7 +212,7 @@ int copy_dlls( const WCHAR *from, const WCHAR *to, BOOL *copied )
     int ret;
 
     *copied = FALSE;
-    for (i = 0; i < ARRAYSIZE(shim_files); i++)
+    for (i = 0; i < SHIM_FILES; i++)
     {
         wcscat( wcscpy( source, from ), shim_files[i] );
         wcscat( wcscpy( target, to ), shim_files[i] );
@@ -230,7 +223,7 @@ int copy_dlls( const WCHAR *from, const WCHAR *to, BOOL *copied )
         free_bytes( &bytes );
         if (ret) return ret;
         *copied = TRUE;
-        if (replaced) say( L"%ls was another version: replaced", target );
+        if (replaced) say( L"replaced %ls, which was another version", shown( target ) );
     }
     return 0;
 }
@@ -240,7 +233,7 @@ void delete_dlls( const WCHAR *dir )
     WCHAR path[LONG_PATH + 20];
     size_t i;
 
-    for (i = 0; i < ARRAYSIZE(shim_files); i++)
+    for (i = 0; i < SHIM_FILES; i++)
     {
         wcscat( wcscpy( path, dir ), shim_files[i] );
         if (file_exists( path ) && !DeleteFileW( path )) fail_with_error( path, GetLastError() );

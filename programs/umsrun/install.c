@@ -12,8 +12,6 @@
 
 #include "umsrun.h"
 
-#define NOT_INSTALLED 1
-
 struct job
 {
     const WCHAR *name;                  /* as the user wrote it */
@@ -22,15 +20,6 @@ struct job
     WCHAR        dlls[LONG_PATH];       /* empty: beside the program */
     BOOL         in_place;
 };
-
-void folder_of( const WCHAR *path, WCHAR *dir )
-{
-    size_t len = wcslen( path );
-
-    while (len && path[len - 1] != '\\' && path[len - 1] != '/') len--;
-    memcpy( dir, path, len * sizeof(*path) );
-    dir[len] = 0;
-}
 
 static void backup_name( const WCHAR *path, WCHAR *backup )
 {
@@ -112,7 +101,7 @@ static int narrow_path( const WCHAR *dir, char *narrow, size_t size )
     for (i = 0; name[i] && name[i] < 0x80 && i < size - 1; i++) narrow[i] = (char)name[i];
     narrow[i] = 0;
     if (name[i]) return fail( L"%ls is too long, or has letters that an import table cannot hold",
-                              dir );
+                              shown( dir ) );
     return 0;
 }
 
@@ -132,7 +121,7 @@ static int make_backup( const struct job *job, const struct program *program,
     if (!file_is( backup, original ))
         return fail( L"%ls is there already and is not what %ls is now: if an --install or "
                      L"--uninstall was interrupted, put it back in its place; else move it away",
-                     backup, job->path );
+                     shown( backup ), shown( job->path ) );
     flush_copy( backup );
     return 0;
 }
@@ -141,14 +130,14 @@ static void tell_links( const struct job *job, DWORD links )
 {
     WCHAR path[LONG_PATH], dir[LONG_PATH], link_dir[LONG_PATH];
 
-    if (links > 1) say( L"  it has %lu names (hard links): all of them have the shim now", links );
+    if (links > 1) say( L"  it has %lu names (hard links): all of them have UMS now", links );
     if (!full_path( job->name, path ) || !lstrcmpiW( path, job->path )) return;
     folder_of( path, link_dir );
     folder_of( job->path, dir );
     say( lstrcmpiW( dir, link_dir ) && !job->dlls[0]
          ? L"  %ls leads there: a program started by that name looks for the DLLs beside it, so "
            L"start it by the other"
-         : L"  %ls leads there", path );
+         : L"  %ls leads there", shown( path ) );
 }
 
 static void tell_install( const struct job *job, const struct pe_report *report, BOOL copied,
@@ -156,19 +145,19 @@ static void tell_install( const struct job *job, const struct pe_report *report,
 {
     WCHAR dir[LONG_PATH], backup[LONG_PATH + 20];
 
-    say( L"%ls: has the shim now", job->output );
+    say( L"installed UMS into %ls", shown( job->output ) );
     if (job->dlls[0]) say( L"  it loads the DLLs in %ls and does not start if they are moved",
-                           job->dlls );
+                           shown( job->dlls ) );
     else
     {
         folder_of( job->output, dir );
         say( L"  ntdll_ums.dll and kernel32_ums.dll %ls %ls and belong beside it",
-             copied ? L"were copied to" : L"are in", dir );
+             copied ? L"were copied to" : L"are in", shown( dir ) );
     }
     if (job->in_place)
     {
         backup_name( job->path, backup );
-        say( L"  the file as it was is kept as %ls", backup );
+        say( L"  the original file is kept as %ls", shown( backup ) );
         tell_links( job, links );
     }
     if (report->signature_size)
@@ -260,7 +249,7 @@ static int check_output( const struct job *job )
         return fail( L"%ls: its name has to end with .exe, by which --uninstall of another program "
                      L"finds out that the DLLs are still wanted", job->output );
     if (!job->in_place && file_exists( job->output ))
-        return fail( L"%ls is there already; give another --output, or delete it", job->output );
+        return fail( L"%ls is there already; give another --output, or delete it", shown( job->output ) );
     folder_of( job->output, dir );
     return check_folder( dir, L"put a copy elsewhere with --output FOLDER\\COPY.exe, or start the "
                               L"program with umsrun and without --install" );
@@ -272,7 +261,7 @@ static int refuse( const struct job *job, const char *error )
 
     backup_name( job->path, backup );
     if (!file_exists( backup )) return fail( L"%ls %hs", job->name, error );
-    return fail( L"%ls %hs; as it was it is in %ls", job->name, error, backup );
+    return fail( L"%ls %hs; the original is %ls", job->name, error, shown( backup ) );
 }
 
 /* First without a trace: nothing is copied for a program that is refused. */
@@ -287,12 +276,48 @@ static int check_install( const struct job *job, const struct pe_bytes *before )
     return error ? refuse( job, error ) : check_output( job );
 }
 
+/* Is it done already: in the file itself, or in the copy, which was made of this very file? The DLLs
+ * beside it may be gone, or be older. *RET then. */
+static BOOL is_done( const struct job *job, const struct pe_bytes *file, int *ret )
+{
+    struct pe_report report, copy = { 0 };
+    WCHAR shim[LONG_PATH], dir[LONG_PATH];
+    BYTE digest[PE_DIGEST_SIZE];
+    struct pe_bytes bytes;
+    BOOL copied;
+
+    pe_look( file, file_digest, &report );
+    if (report.changed) return FALSE;
+    if (report.kind != PE_PROGRAM)
+    {
+        if (job->in_place || try_read_file( job->output, &bytes )) return FALSE;
+        pe_look( &bytes, file_digest, &copy );
+        free_bytes( &bytes );
+        file_digest( file->data, file->size, digest );
+        if (copy.kind != PE_PROGRAM || copy.changed
+            || memcmp( copy.original, digest, sizeof(digest) ))
+            return FALSE;
+        report = copy;
+    }
+    *ret = 0;
+    folder_of( copy.kind == PE_PROGRAM ? job->output : job->path, dir );
+    if (!report.dir[0] && (find_shim( shim ) || copy_dlls( shim, dir, &copied ))) *ret = EXIT_FAILED;
+    say( L"UMS is installed in %ls already",
+         shown( copy.kind == PE_PROGRAM ? job->output : job->path ) );
+    return TRUE;
+}
+
 static int install( struct job *job )
 {
     struct pe_bytes before;
     int ret;
 
     if (read_file( job->path, &before )) return EXIT_FAILED;
+    if (is_done( job, &before, &ret ))
+    {
+        free_bytes( &before );
+        return ret;
+    }
     ret = check_install( job, &before );
     if (!ret) ret = job->in_place ? install_in_place( job, &before ) : install_copy( job, &before );
     free_bytes( &before );
@@ -313,9 +338,9 @@ static void clean_folder( const struct job *job, DWORD flags )
     others_in_folder( dir, job->path, &others );
     if (!others.name[0]) delete_dlls( dir );
     else if (others.error)
-        say( L"  ntdll_ums.dll and kernel32_ums.dll stay: %ls%ls cannot be read and may have the "
-             L"shim (%ls)", dir, others.name, error_text( others.error, others.name ) );
-    else say( L"  ntdll_ums.dll and kernel32_ums.dll stay: %ls%ls has the shim too", dir,
+        say( L"  ntdll_ums.dll and kernel32_ums.dll stay: %ls%ls cannot be read and may need "
+             L"them (%ls)", shown( dir ), others.name, error_text( others.error, others.name ) );
+    else say( L"  ntdll_ums.dll and kernel32_ums.dll stay: %ls%ls needs them too", shown( dir ),
               others.name );
 }
 
@@ -336,7 +361,8 @@ static int cannot_restore( const struct job *job, const char *error )
 
     default_output( job->path, other );
     if (!has_shim( job->path ) && has_shim( other ))
-        return fail( L"%ls %hs; its copy %ls has, take it out of that", job->name, error, other );
+        return fail( L"%ls %hs; its copy %ls has: umsrun --uninstall that one", job->name, error,
+                     shown( other ) );
     return refuse( job, error );
 }
 
@@ -372,10 +398,10 @@ static int restore( const struct job *job, const struct program *program,
     ret = rewrite_program( program, original, bytes, copy );
     if (ret) return ret;
     if (kept) take_date( program, backup );
-    say( L"%ls: is as it was, byte for byte", job->path );
+    say( L"restored the original %ls", shown( job->path ) );
     if (!delete_copy( copy ))
-        say( L"  %ls cannot be deleted: %ls", copy, error_text( GetLastError(), copy ) );
-    if (!kept && file_exists( backup )) say( L"  %ls is another file and stays", backup );
+        say( L"  %ls cannot be deleted: %ls", shown( copy ), error_text( GetLastError(), copy ) );
+    if (!kept && file_exists( backup )) say( L"  %ls is another file and stays", shown( backup ) );
     return 0;
 }
 
@@ -407,7 +433,6 @@ static int uninstall( const struct job *job )
 /* The two DLLs as the program will find them, against those beside umsrun. */
 static int dll_status( const struct job *job, const struct pe_report *report )
 {
-    static const WCHAR *const files[] = { L"ntdll_ums.dll", L"kernel32_ums.dll" };
     WCHAR dir[LONG_PATH], shim[LONG_PATH], path[LONG_PATH + 20], ours[LONG_PATH + 20];
     int ret = 0;
     size_t i;
@@ -415,15 +440,15 @@ static int dll_status( const struct job *job, const struct pe_report *report )
     if (report->dir[0]) MultiByteToWideChar( CP_ACP, 0, report->dir, -1, dir, ARRAYSIZE(dir) );
     else folder_of( job->path, dir );
     if (find_shim( shim )) return EXIT_FAILED;
-    for (i = 0; i < ARRAYSIZE(files); i++)
+    for (i = 0; i < SHIM_FILES; i++)
     {
-        wcscat( wcscpy( path, dir ), files[i] );
-        wcscat( wcscpy( ours, shim ), files[i] );
+        wcscat( wcscpy( path, dir ), shim_files[i] );
+        wcscat( wcscpy( ours, shim ), shim_files[i] );
         if (same_file( path, ours )) continue;
         say( file_exists( path ) ? L"  %ls is another version than the one of this umsrun"
              : report->dir[0] ? L"  %ls is missing: the program does not start"
              : L"  %ls is missing: the program starts only if there is one where Windows looks "
-               L"next (system32, the current folder, the PATH)", path );
+               L"next (system32, the current folder, the PATH)", shown( path ) );
         ret = EXIT_FAILED;
     }
     return ret;
@@ -440,10 +465,10 @@ static int status( const struct job *job )
     free_bytes( &bytes );
     if (report.kind != PE_PROGRAM)
     {
-        say( L"%ls: does not have the shim in it", job->path );
+        say( L"%ls: UMS is not installed in it", shown( job->path ) );
         return NOT_INSTALLED;
     }
-    say( L"%ls: has the shim in it", job->path );
+    say( L"%ls: UMS is installed in it", shown( job->path ) );
     ret = dll_status( job, &report );
     if (report.changed)
     {
@@ -459,8 +484,8 @@ static int status( const struct job *job )
  */
 static int read_value( const WCHAR *option, const WCHAR *value, WCHAR *path )
 {
-    if (path[0]) return wrong_usage( L"%ls is there twice", option );
-    if (!value || !value[0]) return wrong_usage( L"%ls: there is no name behind it", option );
+    if (path[0]) return wrong_usage( L"%ls is given twice", option );
+    if (!value || !value[0]) return wrong_usage( L"%ls needs a file name", option );
     return full_path( value, path ) ? 0 : wrong_usage( L"%ls is too long a name", value );
 }
 
@@ -505,6 +530,8 @@ static int find_files( struct job *job, BOOL put, BOOL take )
         return fail( L"%ls: there is no such file", job->name );
     if (GetFileAttributesW( job->path ) & FILE_ATTRIBUTE_DIRECTORY)
         return fail( L"%ls is a folder", job->name );
+    if (put && is_folder( job->output ))
+        return fail( L"%ls is a folder; --output needs the name of the copy", shown( job->output ) );
     if ((job->in_place || take) && real_path( job->path )) return EXIT_FAILED;
     if (job->in_place) wcscpy( job->output, job->path );
     else if (put && !job->output[0]) default_output( job->path, job->output );
@@ -517,7 +544,7 @@ static int check_dlls( const struct job *job )
 
     if (!job->dlls[0]) return 0;
     wcscat( wcscpy( path, job->dlls ), L"kernel32_ums.dll" );
-    return file_exists( path ) ? 0 : fail( L"%ls is missing", path );
+    return file_exists( path ) ? 0 : fail( L"%ls is missing", shown( path ) );
 }
 
 int install_command( int argc, WCHAR **argv )
@@ -525,7 +552,6 @@ int install_command( int argc, WCHAR **argv )
     static struct job job;
     BOOL put = !wcscmp( argv[1], L"--install" ), take = !wcscmp( argv[1], L"--uninstall" );
 
-    if (!put && !take && wcscmp( argv[1], L"--status" )) return -1;
     if (read_options( argc, argv, put, &job ) || find_files( &job, put, take )) return EXIT_FAILED;
     if (take) return uninstall( &job );
     if (!put) return status( &job );

@@ -20,8 +20,6 @@
 
 #include "umsrun.h"
 
-#define NOT_INSTALLED 1
-
 static const WCHAR overrides[] = L"Software\\Wine\\DllOverrides";
 
 /* of that key; both are the prefix's own or neither */
@@ -34,6 +32,7 @@ static const struct { const WCHAR *name, *value; } settings[] =
 /* what is there */
 struct prefix
 {
+    WCHAR            name[LONG_PATH];           /* as its user knows it */
     WCHAR            system32[LONG_PATH];       /* with a final backslash */
     WCHAR            path[LONG_PATH];           /* of its kernel32.dll */
     const char      *version;                   /* of Wine */
@@ -97,6 +96,23 @@ static BOOL is_set( const struct prefix *prefix, size_t i )
     return !wcscmp( prefix->found[i], settings[i].value );
 }
 
+/* The prefix's folder, from what Wine tells its programs: "\\??\\Z:\\home\\me\\.wine" or
+ * "\\??\\unix\\home\\me\\.wine". */
+static void find_name( struct prefix *prefix )
+{
+    DWORD len = GetEnvironmentVariableW( L"WINECONFIGDIR", prefix->name, LONG_PATH );
+    WCHAR *name = prefix->name, *at;
+
+    if (!len || len >= LONG_PATH) wcscpy( name, L"this prefix" );
+    if (!wcsncmp( name, L"\\??\\unix\\", 9 ))
+    {
+        memmove( name, name + 8, (wcslen( name + 8 ) + 1) * sizeof(*name) );
+        for (at = name; *at; at++) if (*at == '\\') *at = '/';
+    }
+    else if (!wcsncmp( name, L"\\??\\", 4 ))
+        memmove( name, shown( name + 4 ), (wcslen( shown( name + 4 ) ) + 1) * sizeof(*name) );
+}
+
 static int look( struct prefix *prefix )
 {
     const char *(CDECL *version)( void ) =
@@ -106,6 +122,7 @@ static int look( struct prefix *prefix )
     if (!version)
         return fail( L"a prefix is Wine's; on Windows use umsrun PROGRAM or umsrun --install" );
     prefix->version = version();
+    find_name( prefix );
     wcscpy( prefix->system32 + len, L"\\" );
     wcscat( wcscpy( prefix->path, prefix->system32 ), L"kernel32.dll" );
     read_settings( prefix );
@@ -170,11 +187,11 @@ static int check_prefix( const struct prefix *prefix )
     size_t i;
 
     if (prefix->report.kind != PE_KERNEL32 && !is_wines_own( prefix ))
-        return fail( L"%ls is not Wine's own; something else has put it there", prefix->path );
+        return fail( L"%ls is not Wine's own; something else has put it there", shown( prefix->path ) );
     for (i = 0; i < ARRAYSIZE(settings); i++)
         if (prefix->found[i][0] && !is_set( prefix, i ))
-            return fail( L"this prefix has the setting %ls=%ls already; take it out with winecfg",
-                         settings[i].name, prefix->found[i] );
+            return fail( L"%ls has the setting %ls=%ls already; take it out with winecfg",
+                         prefix->name, settings[i].name, prefix->found[i] );
     return 0;
 }
 
@@ -198,7 +215,8 @@ static int install( struct prefix *prefix )
         ret = put_settings();
     free_bytes( &made );
     if (ret) return ret;
-    say( L"every 64-bit program of this prefix finds UMS now, from its next start on" );
+    say( L"installed UMS into %ls: every 64-bit program finds it from its next start on",
+         prefix->name );
     say( L"  made for Wine %hs; when Wine was updated, run umsrun --install-prefix again",
          prefix->version );
     return 0;
@@ -224,19 +242,20 @@ static int uninstall( struct prefix *prefix )
 {
     if (prefix->report.kind != PE_KERNEL32 && !has_remains( prefix ))
     {
-        say( L"this prefix does not have the shim" );
+        say( L"%ls: UMS is not installed in it", prefix->name );
         return NOT_INSTALLED;
     }
     if (take_settings( prefix )) return EXIT_FAILED;
     if (prefix->report.kind != PE_KERNEL32)
     {
         delete_dlls( prefix->system32 );
-        say( L"what was left of the shim in this prefix is gone; its kernel32.dll was Wine's own already" );
+        say( L"removed what was left of UMS in %ls; its kernel32.dll was Wine's own already",
+             prefix->name );
         return 0;
     }
     if (write_file( prefix->path, &prefix->wine, NULL )) return EXIT_FAILED;
     delete_dlls( prefix->system32 );
-    say( L"this prefix is as it was" );
+    say( L"restored %ls", prefix->name );
     if (!is_of_this_wine( prefix ))
         say( L"  Wine was updated from %hs to %hs; kernel32.dll is the new one's",
              prefix->report.host, prefix->version );
@@ -251,17 +270,16 @@ static int wrong( const WCHAR *what )
 
 static int status( const struct prefix *prefix )
 {
-    static const WCHAR *const files[] = { L"ntdll_ums.dll", L"kernel32_ums.dll" };
     WCHAR shim[LONG_PATH], path[LONG_PATH + 20], ours[LONG_PATH + 20];
     int ret = 0;
     size_t i;
 
     if (prefix->report.kind != PE_KERNEL32)
     {
-        say( L"this prefix does not have the shim" );
+        say( L"%ls: UMS is not installed in it", prefix->name );
         return NOT_INSTALLED;
     }
-    say( L"this prefix has the shim, made for Wine %hs", prefix->report.host );
+    say( L"%ls: UMS is installed in it, made for Wine %hs", prefix->name, prefix->report.host );
     if (!is_of_this_wine( prefix ))
         ret = wrong( L"Wine was updated since, and programs run with the kernel32.dll of before" );
     if (prefix->report.changed) ret = wrong( L"its kernel32.dll was changed since" );
@@ -270,12 +288,12 @@ static int status( const struct prefix *prefix )
     else if (!is_set( prefix, 1 ))
         ret = wrong( L"its setting *kernel32=builtin is gone, so a kernel32.dll beside a program is taken" );
     if (find_shim( shim )) return EXIT_FAILED;
-    for (i = 0; i < ARRAYSIZE(files); i++)
+    for (i = 0; i < SHIM_FILES; i++)
     {
-        wcscat( wcscpy( path, prefix->system32 ), files[i] );
-        wcscat( wcscpy( ours, shim ), files[i] );
+        wcscat( wcscpy( path, prefix->system32 ), shim_files[i] );
+        wcscat( wcscpy( ours, shim ), shim_files[i] );
         if (same_file( path, ours )) continue;
-        say( L"  %ls", path );
+        say( L"  %ls", shown( path ) );
         ret = wrong( file_exists( path ) ? L"is another version than the one of this umsrun"
                                          : L"is missing" );
     }
@@ -289,7 +307,6 @@ int prefix_command( int argc, WCHAR **argv )
     BOOL take = !wcscmp( argv[1], L"--uninstall-prefix" );
     int ret;
 
-    if (!put && !take && wcscmp( argv[1], L"--prefix-status" )) return -1;
     if (argc > 2)
         return fail( L"%ls %ls: umsrun.exe works on the Wine prefix that it runs in and takes no "
                      L"argument here; %ls", argv[1], argv[2], file_exists( argv[2] )

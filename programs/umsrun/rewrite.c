@@ -90,7 +90,7 @@ int real_path( WCHAR *path )
     CloseHandle( file );
     if (!len || len >= ARRAYSIZE(real))
         return fail( L"%ls: it is not to be found out which file that is; name it without links",
-                     path );
+                     shown( path ) );
     drive = !wcsncmp( real, L"\\\\?\\", 4 ) && real[5] == ':';      /* \\?\Z:\... */
     wcscpy( path, drive ? real + 4 : real );
     return 0;
@@ -111,8 +111,8 @@ int check_folder( const WCHAR *dir, const WCHAR *advice )
         return 0;
     }
     error = GetLastError();
-    return fail( L"the folder %ls cannot be written to: %ls; %ls", dir, error_text( error, dir ),
-                 advice );
+    return fail( L"the folder %ls cannot be written to: %ls; %ls", shown( dir ),
+                 error_text( error, dir ), advice );
 }
 
 static void flush( const WCHAR *path )
@@ -189,8 +189,8 @@ static int cannot_open( const WCHAR *path, DWORD error )
 {
     if (error == ERROR_SHARING_VIOLATION)
         return fail( L"%ls is in use: it runs, or another program has it open; end that first",
-                     path );
-    return fail( L"%ls cannot be written to: %ls; nothing was changed", path,
+                     shown( path ) );
+    return fail( L"%ls cannot be written to: %ls; nothing was changed", shown( path ),
                  error_text( error, path ) );
 }
 
@@ -203,7 +203,7 @@ int open_program( struct program *program, const WCHAR *path, const struct pe_by
     program->path = path;
     if (GetFileAttributesW( path ) & FILE_ATTRIBUTE_READONLY)
         return fail( L"%ls is read-only and stays as it is; make it writable first, or work with a "
-                     L"copy", path );
+                     L"copy", shown( path ) );
     program->file = CreateFileW( path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ, NULL,
                                  OPEN_EXISTING, 0, NULL );
     if (program->file == INVALID_HANDLE_VALUE) return cannot_open( path, GetLastError() );
@@ -217,7 +217,7 @@ int open_program( struct program *program, const WCHAR *path, const struct pe_by
         return 0;
     }
     CloseHandle( program->file );
-    return fail( L"%ls is being changed by another program", path );
+    return fail( L"%ls is being changed by another program", shown( path ) );
 }
 
 /* BEFORE is what is in it, and comes back should the disk be full; COPY holds the original. */
@@ -228,10 +228,10 @@ int rewrite_program( const struct program *program, const struct pe_bytes *with,
 
     if (!error) return 0;
     if (write_all( program->file, before ))
-        return fail( L"%ls is damaged now: %ls; the original is %ls", program->path,
-                     error_text( error, program->path ), copy );
+        return fail( L"%ls is damaged now: %ls; the original is %ls", shown( program->path ),
+                     error_text( error, program->path ), shown( copy ) );
     SetFileTime( program->file, &program->created, NULL, &program->written );
-    return fail( L"%ls: %ls; it stays as it was", program->path,
+    return fail( L"%ls: %ls; it stays as it was", shown( program->path ),
                  error_text( error, program->path ) );
 }
 

@@ -1,5 +1,6 @@
 /*
- * umsrun --top: shows what a process counts that was started with UMS_HUD.
+ * umsrun --top: shows what a process counts that was started with UMS_HUD; without a process, which
+ * processes have UMS.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -11,9 +12,9 @@
 #include <wchar.h>
 
 #include "private/hud.h"
-#include "top.h"
+#include "umsrun.h"
 
-#define EXIT_FAILED 2
+#define TRIES 100
 
 static const struct ums_hud *open_hud( DWORD pid )
 {
@@ -27,30 +28,6 @@ static const struct ums_hud *open_hud( DWORD pid )
     CloseHandle( section );
     return hud && hud->magic == HUD_MAGIC ? hud : NULL;
 }
-
-/* All that publish are named; the id of the only one, or 0. */
-static DWORD find_one( void )
-{
-    HANDLE snapshot = CreateToolhelp32Snapshot( TH32CS_SNAPPROCESS, 0 );
-    PROCESSENTRY32W entry = { .dwSize = sizeof(entry) };
-    DWORD found = 0, count = 0;
-    BOOL more;
-
-    for (more = Process32FirstW( snapshot, &entry ); more; more = Process32NextW( snapshot, &entry ))
-    {
-        const struct ums_hud *hud = open_hud( entry.th32ProcessID );
-
-        if (!hud) continue;
-        UnmapViewOfFile( hud );
-        fprintf( stderr, "umsrun: %lu is %ls\n", entry.th32ProcessID, entry.szExeFile );
-        found = entry.th32ProcessID;
-        count++;
-    }
-    CloseHandle( snapshot );
-    return count == 1 ? found : 0;
-}
-
-#define TRIES 100
 
 /* Not for ever: the process may have been stopped, or killed, in the middle of writing. */
 static void read_hud( const struct ums_hud *hud, struct ums_hud *copy )
@@ -69,6 +46,62 @@ static void read_hud( const struct ums_hud *hud, struct ums_hud *copy )
     }
 }
 
+/***********************************************************************
+ * which processes
+ */
+static BOOL has_shim( DWORD pid )
+{
+    HANDLE snapshot = CreateToolhelp32Snapshot( TH32CS_SNAPMODULE, pid );
+    MODULEENTRY32W entry = { .dwSize = sizeof(entry) };
+    BOOL more, found = FALSE;
+
+    if (snapshot == INVALID_HANDLE_VALUE) return FALSE;
+    for (more = Module32FirstW( snapshot, &entry ); more && !found;
+         more = Module32NextW( snapshot, &entry ))
+        found = !lstrcmpiW( entry.szModule, L"ntdll_ums.dll" );
+    CloseHandle( snapshot );
+    return found;
+}
+
+static BOOL list_one( const PROCESSENTRY32W *entry )
+{
+    const struct ums_hud *hud = open_hud( entry->th32ProcessID );
+    struct ums_hud copy;
+    char line[HUD_LINE];
+
+    if (hud)
+    {
+        read_hud( hud, &copy );
+        UnmapViewOfFile( hud );
+        hud_line( line, snprintf, &copy );
+        say( L"%6lu  %ls  %hs", entry->th32ProcessID, entry->szExeFile, line );
+        return TRUE;
+    }
+    if (entry->th32ProcessID == GetCurrentProcessId() || !has_shim( entry->th32ProcessID ))
+        return FALSE;
+    say( L"%6lu  %ls  has UMS; no counters, it was started without UMS_HUD=quiet",
+         entry->th32ProcessID, entry->szExeFile );
+    return TRUE;
+}
+
+static int list( void )
+{
+    HANDLE snapshot = CreateToolhelp32Snapshot( TH32CS_SNAPPROCESS, 0 );
+    PROCESSENTRY32W entry = { .dwSize = sizeof(entry) };
+    DWORD count = 0;
+    BOOL more;
+
+    for (more = Process32FirstW( snapshot, &entry ); more; more = Process32NextW( snapshot, &entry ))
+        count += list_one( &entry );
+    CloseHandle( snapshot );
+    if (!count) say( L"no program with UMS runs in this prefix" );
+    return count ? 0 : 1;
+}
+
+/***********************************************************************
+ * one process
+ */
+
 /* On a console one line is written over and over. */
 static int show( const struct ums_hud *hud, HANDLE process, int lines )
 {
@@ -81,7 +114,8 @@ static int show( const struct ums_hud *hud, HANDLE process, int lines )
     {
         read_hud( hud, &copy );
         hud_line( line, snprintf, &copy );
-        printf( console ? "\r%s   " : "%s\n", line );
+        if (console) printf( "\r%-*s", HUD_WIDTH, line );
+        else printf( "%s\n", line );
         fflush( stdout );
     }
     while ((!lines || --lines) && WaitForSingleObject( process, 1000 ) == WAIT_TIMEOUT);
@@ -93,23 +127,17 @@ int top_command( int argc, WCHAR **argv )
 {
     const struct ums_hud *hud;
     HANDLE process;
+    WCHAR *end;
     DWORD pid;
 
-    if (argc < 2 || wcscmp( argv[1], L"--top" )) return -1;
-    pid = argc > 2 ? wcstoul( argv[2], NULL, 0 ) : find_one();
-    if (!pid)
-    {
-        fprintf( stderr, "umsrun: --top PID: name one process that was started with UMS_HUD=1, or with "
-                 "UMS_HUD=quiet\n" );
-        return EXIT_FAILED;
-    }
-    process = OpenProcess( SYNCHRONIZE, FALSE, pid );
-    if (!process || !(hud = open_hud( pid )))
-    {
-        fprintf( stderr, process ? "umsrun: --top %lu: this process counts nothing; start it with UMS_HUD=1, "
-                 "or UMS_HUD=quiet to see nothing on its own console\n"
-                 : "umsrun: --top %lu: there is no such process\n", pid );
-        return EXIT_FAILED;
-    }
+    if (argc < 3) return list();
+    pid = wcstoul( argv[2], &end, 0 );
+    if (!pid || *end)
+        return wrong_usage( L"--top %ls: this is no process id; umsrun --top lists them", argv[2] );
+    if (!(process = OpenProcess( SYNCHRONIZE, FALSE, pid )))
+        return fail( L"--top %lu: there is no such process", pid );
+    if (!(hud = open_hud( pid )))
+        return fail( L"--top %lu: this process has no counters; start it with UMS_HUD=1, or with "
+                     L"UMS_HUD=quiet to see nothing on its own console", pid );
     return show( hud, process, argc > 3 ? (int)wcstoul( argv[3], NULL, 0 ) : 0 );
 }

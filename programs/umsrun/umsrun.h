@@ -10,26 +10,29 @@
 #include <windows.h>
 #include "private/inject_block.h"
 #include "pe_image.h"
+#include "say.h"
 
-#define LONG_PATH   4096
-#define EXIT_FAILED 2
+/* Lower files are called by those below them only: say.c, names.c, files.c, imports.c and rewrite.c,
+ * then run.c and the commands, then umsrun.c, which reads the options. */
 
-/* One line on standard error, "umsrun: ...". Returns EXIT_FAILED. */
-int fail( const WCHAR *format, ... );
-int fail_with_error( const WCHAR *what, DWORD error );
+/* names.c: which file a name means */
+#define SHIM_FILES 2
+extern const WCHAR *const shim_files[SHIM_FILES];       /* ntdll_ums.dll, kernel32_ums.dll */
 
-/* What the system says of ERROR, with its number; WHAT stands where it wants a name. Lives until the
- * next call. */
-const WCHAR *error_text( DWORD error, const WCHAR *what );
+BOOL file_exists( const WCHAR *path );
+BOOL is_folder( const WCHAR *path );
 
-/* The same as fail, with all that umsrun can be asked for behind it. */
-int wrong_usage( const WCHAR *format, ... );
-
-/* One line on standard output. */
-void say( const WCHAR *format, ... );
+/* the part of PATH before the file's name, with the final backslash */
+void folder_of( const WCHAR *path, WCHAR *dir );
 
 /* A path of the host, which may be written as a Unix host's, in full; the file need not exist. */
 BOOL full_path( const WCHAR *name, WCHAR *path );
+
+/* The file that a program's name means: a path, or looked for where Windows would. */
+BOOL find_program( const WCHAR *name, WCHAR *path );
+
+/* FILE in the folder of umsrun.exe */
+void beside_us( const WCHAR *file, WCHAR *path );
 
 /* The folder of umsrun.exe, with a final backslash, if it holds the DLLs; else EXIT_FAILED. */
 int find_shim( WCHAR *dir );
@@ -48,14 +51,16 @@ void file_digest( const BYTE *data, size_t size, BYTE digest[PE_DIGEST_SIZE] ); 
 BOOL same_bytes( const struct pe_bytes *a, const struct pe_bytes *b );
 BOOL same_file( const WCHAR *a, const WCHAR *b );
 BOOL file_is( const WCHAR *path, const struct pe_bytes *bytes );
-BOOL file_exists( const WCHAR *path );
 
 /* copies the DLLs, where they are not there already; *COPIED tells whether any were */
 int copy_dlls( const WCHAR *from, const WCHAR *to, BOOL *copied );
 void delete_dlls( const WCHAR *dir );
 
-/* the part of PATH before the file's name, with the final backslash */
-void folder_of( const WCHAR *path, WCHAR *dir );
+/* imports.c: what a program's file imports. tell_program: whether it uses UMS; 0 if it does, 1 if
+ * not. missing_dlls: names of those that the host's loader will not find, at most SIZE characters;
+ * FALSE: none is known. */
+int tell_program( const WCHAR *name, const WCHAR *path );
+BOOL missing_dlls( const WCHAR *path, WCHAR *names, size_t size );
 
 /* rewrite.c: a program's own file, open and in nobody else's hands */
 struct program
@@ -81,8 +86,12 @@ BOOL delete_copy( const WCHAR *copy );
 PSECURITY_DESCRIPTOR private_rights( const WCHAR *like );
 BOOL is_for_all( const WCHAR *path );           /* everybody may read it */
 
-/* install.c, prefix.c: what the options ask for; the exit status, or -1: not one of theirs */
+/* run.c: the program's exit status. NAME: as the user wrote it. COMMAND_LINE: writable. */
+int run_program( const WCHAR *name, const WCHAR *path, WCHAR *command_line );
+
+/* install.c, prefix.c, top.c: the exit status. argv[1] is the option. */
 int install_command( int argc, WCHAR **argv );
 int prefix_command( int argc, WCHAR **argv );
+int top_command( int argc, WCHAR **argv );
 
 #endif /* UMSRUN_H */

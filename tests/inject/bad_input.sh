@@ -1,11 +1,14 @@
 #!/bin/sh
-# bad_input.sh UMSRUN PROGRAM: what umsrun.exe cannot run gives one line that names it, status 2, and no process.
+# bad_input.sh UMSRUN PROGRAM IMPORTER DLL: what umsrun.exe cannot run gives one line that names it, status 2, and no process.
+# IMPORTER needs DLL.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
 run=$(dirname "$0")/../../scripts/winerun
 umsrun=$1
 program=$2
+importer=$3
+dll=$4
 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -41,7 +44,10 @@ with_machine itanium.exe '\000\002'
 mkdir folder.exe
 cp "$(dirname "$umsrun")/kernel32_ums.dll" library.dll
 
+cp /bin/true linux.exe
+
 refused missing.exe 'no such file'
+refused linux.exe 'a Linux program'
 refused text.exe 'not a Windows program'
 refused empty.exe 'not a Windows program'
 refused short.exe 'not a Windows program'
@@ -50,6 +56,20 @@ refused arm64.exe 'Arm64'
 refused itanium.exe 'another processor'
 refused folder.exe 'folder'
 refused library.dll 'DLL'
+
+# The loader ends a program that lacks a DLL, or whose DLL lacks one, without a word; the status is its own.
+lacks()
+{
+    "$run" "$umsrun" "$1" > out 2> err
+    got=$?
+    if [ $got != 53 ] || [ -s out ] || [ "$(grep -c '^umsrun: ' err)" != 1 ] || ! grep -q "umsrun: $1 needs $2, which" err; then
+        echo "$1 lacks a DLL: status $got, expected 53 and a line with \"$2\":"
+        cat out err
+        failed=1
+    fi
+}
+cp "$importer" importer.exe
+lacks importer.exe "$(basename "$dll")"
 
 # a setting that means nothing: one line that names it, and the program does not run without UMS
 UMS_HOOK=nonsense "$run" "$umsrun" "$program" > out 2> err

@@ -39,19 +39,19 @@ fresh()
 # ---- mode, date, inode, owner ----
 fresh private.exe 700
 before=$(stat -c '%i %u %g %a %y' private.exe)
-expect 0 'has the shim now' "$umsrun" --install private.exe --in-place
+expect 0 'installed UMS into' "$umsrun" --install private.exe --in-place
 is private.exe 700
 is private.exe.before-ums 600
 expect 0 'active: engine' private.exe
 chmod 400 private.exe.before-ums                # nothing that --uninstall leaves for that
-expect 0 'byte for byte' "$umsrun" --uninstall private.exe
+expect 0 'restored the original' "$umsrun" --uninstall private.exe
 [ "$(stat -c '%i %u %g %a %y' private.exe)" = "$before" ] || wrong "was $before, is $(stat -c '%i %u %g %a %y' private.exe)"
 [ "$(ls)" = private.exe ] || wrong "something was left behind: $(ls)"
-expect 0 'has the shim now' "$umsrun" --install private.exe
+expect 0 'installed UMS into' "$umsrun" --install private.exe
 is private_ums.exe 700
 rm private_ums.exe
 chmod 755 private.exe
-expect 0 'has the shim now' "$umsrun" --install private.exe
+expect 0 'installed UMS into' "$umsrun" --install private.exe
 is private_ums.exe 755
 expect 2 'its copy .*private_ums.exe has' "$umsrun" --uninstall private.exe
 
@@ -65,7 +65,7 @@ grep -q '2 names (hard links)' "$dir/out" || wrong 'nothing said of the hard lin
 [ -L other/link.exe ] && [ ! -e other/link.exe.before-ums ] && [ -e ntdll_ums.dll ] || wrong "the link: $(ls . other)"
 [ real.exe -ef second.exe ] || wrong 'the hard link is gone'
 expect 0 'active: engine' real.exe
-expect 0 'byte for byte' "$umsrun" --uninstall other/link.exe
+expect 0 'restored the original' "$umsrun" --uninstall other/link.exe
 same real.exe "$original"
 [ -L other/link.exe ] && [ "$(ls)" = "$(printf 'other\nreal.exe\nsecond.exe')" ] || wrong "left behind: $(ls . other)"
 
@@ -75,11 +75,11 @@ expect 2 'readonly.exe is read-only' "$umsrun" --install readonly.exe --in-place
 is readonly.exe 444
 [ "$(ls)" = readonly.exe ] || wrong "something was left behind: $(ls)"
 chmod 644 readonly.exe
-expect 0 'has the shim now' "$umsrun" --install readonly.exe --in-place
+expect 0 'installed UMS into' "$umsrun" --install readonly.exe --in-place
 chmod 444 readonly.exe
 expect 2 'readonly.exe is read-only' "$umsrun" --uninstall readonly.exe
 chmod 644 readonly.exe
-expect 0 'byte for byte' "$umsrun" --uninstall readonly.exe
+expect 0 'restored the original' "$umsrun" --uninstall readonly.exe
 
 if [ "$(id -u)" = 0 ]; then
     fresh foreign.exe
@@ -87,8 +87,8 @@ if [ "$(id -u)" = 0 ]; then
     expect 2 'foreign.exe cannot be written to' "$umsrun" --install foreign.exe --in-place
     [ "$(ls)" = foreign.exe ] || wrong "something was left behind: $(ls)"
     chmod 666 foreign.exe
-    expect 0 'has the shim now' "$umsrun" --install foreign.exe --in-place
-    expect 0 'byte for byte' "$umsrun" --uninstall foreign.exe
+    expect 0 'installed UMS into' "$umsrun" --install foreign.exe --in-place
+    expect 0 'restored the original' "$umsrun" --uninstall foreign.exe
     [ "$(stat -c '%u %a' foreign.exe)" = '1234 666' ] || wrong "foreign.exe is $(stat -c '%u %a' foreign.exe)"
 fi
 fresh busy.exe
@@ -107,11 +107,11 @@ wait
 
 # ---- folders ----
 fresh program.exe
-expect 0 'has the shim now' "$umsrun" --install program.exe --in-place
+expect 0 'installed UMS into' "$umsrun" --install program.exe --in-place
 chmod 555 .
 expect 2 'the folder .*work. cannot be written to: .*nothing was changed' "$umsrun" --uninstall program.exe
 chmod 755 .
-expect 0 'has the shim' "$umsrun" --status program.exe
+expect 0 'UMS is installed in it' "$umsrun" --status program.exe
 printf x > broken.exe
 chmod 000 broken.exe
 expect 0 'stay: .*broken.exe cannot be read' "$umsrun" --uninstall program.exe
@@ -167,13 +167,13 @@ crash die work/program.exe --install program.exe --in-place --dlls "$shim"
 cmp -s program.exe "$original" && wrong 'it was not interrupted in the file'
 safe program.exe
 is program.exe.before-ums 600
-expect 2 'as it was it is in .*program.exe.before-ums' "$umsrun" --install program.exe --in-place --dlls "$shim"
-expect 2 'as it was it is in .*program.exe.before-ums' "$umsrun" --uninstall program.exe
+expect 2 'the original is .*program.exe.before-ums' "$umsrun" --install program.exe --in-place --dlls "$shim"
+expect 2 'the original is .*program.exe.before-ums' "$umsrun" --uninstall program.exe
 cp "$original" program.exe
 printf x >> program.exe
 expect 2 'before-ums is there already' "$umsrun" --install program.exe --in-place --dlls "$shim"
 cp "$original" program.exe
-expect 0 'has the shim now' "$umsrun" --install program.exe --in-place --dlls "$shim"
+expect 0 'installed UMS into' "$umsrun" --install program.exe --in-place --dlls "$shim"
 # and out again, with the backup of --install and without one
 cp program.exe installed.exe
 crash die work/program.exe --uninstall program.exe

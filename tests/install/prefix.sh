@@ -16,11 +16,11 @@ cp "$names" "$dir/alone/names.exe"
 cp "$early" "$dir/alone/early.exe"
 hello=$dir/alone/hello.exe names=$dir/alone/names.exe early=$dir/alone/early.exe
 
-expect 1 'does not have the shim' "$umsrun" --prefix-status
+expect 1 'UMS is not installed in it' "$umsrun" --prefix-status
 expect 2 '--install-prefix .*hello.exe: .* is a file, .* --install$' "$umsrun" --install-prefix "$hello"
 expect 1 'no User-Mode Scheduling here' "$hello"
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
-expect 0 'has the shim' "$umsrun" --prefix-status
+expect 0 'UMS is installed in it' "$umsrun" --prefix-status
 expect 0 'both workers ended' "$hello"
 grep -q '^ums: active' "$dir/out" || wrong 'hello is served by somebody else'
 expect 0 ' 0 failed' "$names"
@@ -46,7 +46,7 @@ grep -qi 'kernel32.*builtin' "$dir/out" || wrong 'the kernel32.dll beside a prog
 run reg delete 'HKCU\Software\Wine\DllOverrides' /v '*kernel32' /f
 expect 2 'a kernel32.dll beside a program is taken' "$umsrun" --prefix-status
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
-expect 0 'has the shim' "$umsrun" --prefix-status
+expect 0 'UMS is installed in it' "$umsrun" --prefix-status
 
 # Wine was updated: its kernel32.dll is another one than the copy was made of
 cp "$system32/kernel32.dll" "$dir/made.dll"
@@ -61,20 +61,20 @@ expect 0 'made for Wine' "$umsrun" --prefix-status
 
 rm "$system32/ntdll_ums.dll"
 expect 2 'is missing' "$umsrun" --prefix-status
-expect 0 'is as it was' "$umsrun" --uninstall-prefix
+expect 0 "restored $dir/prefix-$wine" "$umsrun" --uninstall-prefix
 cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
 [ ! -e "$system32/kernel32_ums.dll" ] || wrong 'a DLL was left behind'
 run reg query 'HKCU\Software\Wine\DllOverrides'
 grep -q kernel32 "$dir/out" && wrong 'a setting was left behind'
 expect 1 'no User-Mode Scheduling here' "$hello"
-expect 1 'does not have the shim' "$umsrun" --uninstall-prefix
+expect 1 'UMS is not installed in it' "$umsrun" --uninstall-prefix
 
 # undone without umsrun, as docs/troubleshooting.md says: without the setting Wine takes its own kernel32
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
 UMS_TEST_OVERRIDES=kernel32=b run reg delete 'HKCU\Software\Wine\DllOverrides' /v kernel32 /f
 rm "$system32/kernel32_ums.dll" "$system32/ntdll_ums.dll"
 expect 1 'no User-Mode Scheduling here' "$hello"
-expect 0 'is as it was' "$umsrun" --uninstall-prefix
+expect 0 "restored $dir/prefix-$wine" "$umsrun" --uninstall-prefix
 cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
 
 # somebody has put Wine's file back: the rest can still be taken out
@@ -83,7 +83,7 @@ cp "$dir/before.dll" "$dir/back.dll"
 mv "$dir/back.dll" "$system32/kernel32.dll"
 expect 0 'what was left' "$umsrun" --uninstall-prefix
 [ ! -e "$system32/kernel32_ums.dll" ] || wrong 'a DLL was left behind, with the setting'
-expect 1 'does not have the shim' "$umsrun" --uninstall-prefix
+expect 1 'UMS is not installed in it' "$umsrun" --uninstall-prefix
 
 # not Wine's: left alone
 cp "$umsrun" "$system32/kernel32.new"

@@ -68,14 +68,15 @@ sign program.exe
 cp program.exe before.exe
 
 # a copy
-expect 1 'does not have the shim' "$umsrun" --status program.exe
+expect 1 'UMS is not installed in it' "$umsrun" --status program.exe
 expect 0 'signature' "$umsrun" --install program.exe --output copy.exe
 grep -q 'were moved by' out || wrong 'nothing said of the overlay'
 cmp program.exe before.exe || failed=1
 expect 0 'active: engine' copy.exe
-expect 0 'has the shim' "$umsrun" --status copy.exe
-expect 2 'already' "$umsrun" --install copy.exe
-expect 2 'there already' "$umsrun" --install program.exe --output copy.exe
+expect 0 'UMS is installed in it' "$umsrun" --status copy.exe
+expect 0 'is installed in .*copy.exe already' "$umsrun" --install copy.exe
+expect 0 'is installed in .*copy.exe already' "$umsrun" --install program.exe --output copy.exe
+expect 2 'there already' "$umsrun" --install "$features" --output copy.exe          # made of another file
 expect 0 'active: engine' "$umsrun" copy.exe            # the launcher's DLLs then, not both
 mv kernel32_ums.dll away.dll
 expect 2 'is missing' "$umsrun" --status copy.exe
@@ -84,7 +85,7 @@ cp away.dll kernel32_ums.dll
 printf x >> kernel32_ums.dll
 expect 2 'another version' "$umsrun" --status copy.exe
 mv away.dll kernel32_ums.dll
-expect 0 'byte for byte' "$umsrun" --uninstall copy.exe
+expect 0 'restored the original' "$umsrun" --uninstall copy.exe
 cmp copy.exe before.exe || failed=1
 [ ! -e kernel32_ums.dll ] && [ ! -e ntdll_ums.dll ] || wrong 'the DLLs were left behind'
 
@@ -94,10 +95,10 @@ cmp program.exe.before-ums before.exe || failed=1
 expect 0 'active: engine' program.exe
 printf x >> program.exe
 expect 2 'was changed since' "$umsrun" --status program.exe
-expect 2 'as it was it is in .*before-ums' "$umsrun" --uninstall program.exe
+expect 2 'the original is .*before-ums' "$umsrun" --uninstall program.exe
 head -c -1 program.exe > unchanged.exe
 mv unchanged.exe program.exe
-expect 0 'byte for byte' "$umsrun" --uninstall program.exe
+expect 0 'restored the original' "$umsrun" --uninstall program.exe
 cmp program.exe before.exe || failed=1
 [ ! -e program.exe.before-ums ] || wrong 'the backup was left behind'
 
@@ -106,7 +107,7 @@ cp "$bound" bound.exe
 expect 0 'loads the DLLs in' "$umsrun" --install bound.exe --in-place --dlls "$(dirname "$umsrun")"
 expect 0 ' 0 failed' bound.exe execute_null factory_type_layouts
 [ ! -e kernel32_ums.dll ] || wrong 'the DLLs were copied'
-expect 0 'byte for byte' "$umsrun" --uninstall bound.exe
+expect 0 'restored the original' "$umsrun" --uninstall bound.exe
 cmp bound.exe "$bound" || failed=1
 
 # DLLs that were there before stay
@@ -114,8 +115,8 @@ cp "$(dirname "$umsrun")/kernel32_ums.dll" "$(dirname "$umsrun")/ntdll_ums.dll" 
 cp program.exe second.exe
 expect 0 'are in' "$umsrun" --install program.exe --in-place
 expect 0 'are in' "$umsrun" --install second.exe --in-place
-expect 0 'byte for byte' "$umsrun" --uninstall program.exe
-expect 0 'byte for byte' "$umsrun" --uninstall second.exe
+expect 0 'restored the original' "$umsrun" --uninstall program.exe
+expect 0 'restored the original' "$umsrun" --uninstall second.exe
 [ -e kernel32_ums.dll ] && [ -e ntdll_ums.dll ] || wrong 'DLLs were deleted that --install had not put there'
 rm -f kernel32_ums.dll ntdll_ums.dll
 expect 2 'has to end with .exe' "$umsrun" --install program.exe --output saver.scr
@@ -134,7 +135,7 @@ expect 2 'library.exe is a DLL' "$umsrun" --install library.exe
 expect 2 'x86.exe is a 32-bit program' "$umsrun" --install x86.exe
 expect 2 'short.exe is not complete' "$umsrun" --install short.exe
 expect 2 'no such file' "$umsrun" --install missing.exe
-expect 2 'usage' "$umsrun" --install text.exe --nonsense
+expect 2 'see umsrun --help' "$umsrun" --install text.exe --nonsense
 expect 2 'does not have the shim' "$umsrun" --uninstall text.exe
 ls | cmp -s list - || wrong "something was left behind: $(ls)"
 exit $failed

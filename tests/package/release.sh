@@ -49,11 +49,12 @@ umsrun=$tmp/deb/usr/bin/umsrun
 # all in a row: the wineserver has not yet written the registry of a prefix that was just made. A relative name.
 cp "$tmp/deb/usr/lib/ums/hello_ums.exe" "$tmp/hello.exe"
 cd "$tmp"
-"$umsrun" --install-prefix home/.wine > "$tmp/out" 2>&1 || die "umsrun --install-prefix: status $?"
+"$umsrun" --install-prefix home/.wine > "$tmp/out" 2>&1 && die "--install-prefix makes a prefix that nobody asked for"
+"$umsrun" --install-prefix home/.wine --create > "$tmp/out" 2>&1 || die "umsrun --install-prefix: status $?"
 "$umsrun" --prefix-status home/.wine > "$tmp/out" 2>&1 || die "umsrun --prefix-status of a new prefix: status $?"
 WINEDEBUG=-all "${WINE:-wine}" hello.exe > "$tmp/out" 2>&1 || die "hello.exe in a prefix with the shim: status $?"
 "$umsrun" --uninstall-prefix home/.wine > "$tmp/out" 2>&1 || die "umsrun --uninstall-prefix of a new prefix: status $?"
-grep -q 'is as it was' "$tmp/out" || die 'umsrun --uninstall-prefix'
+grep -q '^restored ' "$tmp/out" || die 'umsrun --uninstall-prefix'
 cd /
 "$umsrun" > "$tmp/out" 2>&1 || die "umsrun without a program: status $?"
 grep -q '^engine: carry' "$tmp/out" || die 'the demo does not say which engine it has'

@@ -12,19 +12,21 @@ tmp=$(readlink -f "$(mktemp -d)")
 trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$tmp/usr/bin" "$tmp/usr/share/ums" "$tmp/usr/lib/ums" "$tmp/path" "$tmp/home" "$tmp/tmp"
 cp "$build/packaging/umsrun" "$tmp/usr/bin"
-cp "$source/scripts/wine.sh" "$tmp/usr/share/ums"
+cp "$source/scripts/wine.sh" "$source/programs/umsrun/usage.txt" "$tmp/usr/share/ums"
 : > "$tmp/usr/lib/ums/umsrun.exe"
 cat > "$tmp/path/wine" << 'END'
 #!/bin/sh
-echo "$WINEPREFIX $*" >> "$WINE_CALLS"
+echo "${WINEPREFIX-} $*" >> "$WINE_CALLS"
 if [ "$*" = 'wineboot -i' ]; then
+    echo "${WINEDLLOVERRIDES-}" > "$WINE_CALLS.boot"
     seq -f 'line %g of wineboot' 9
     [ "${WINE_FAILS-}" != killed ] || kill $PPID
     [ -z "${WINE_FAILS-}" ] || exit 1
     : > "$WINEPREFIX/.update-timestamp"     # the wineserver writes the rest, and later
     exit
 fi
-echo "runs in $WINEPREFIX: $*"
+echo "${WINEDLLOVERRIDES-none}" > "$WINE_CALLS.overrides"
+echo "runs in ${WINEPREFIX-no prefix}: $*"
 echo "${0#*/path/} ${WINESERVER-}" > "$WINE_CALLS.wine"
 echo "${LC_ALL-}${LC_CTYPE-}${LANG-}" > "$WINE_CALLS.letters"
 END
@@ -64,18 +66,6 @@ refuses()
     [ ! -s "$tmp/out" ] && [ ! -s "$WINE_CALLS" ] || wrong "$*: not refused at once"
 }
 
-# refuses_usage WORDS COMMAND...: and says how it is done
-refuses_usage()
-{
-    words=$1
-    shift
-    : > "$WINE_CALLS"
-    run 2 "$@"
-    head -n 1 "$tmp/err" | grep -qF -e "$words" || wrong "$*: expected \"$words\""
-    grep -q '^usage: umsrun' "$tmp/err" || wrong "$*: no usage"
-    [ ! -s "$tmp/out" ] && [ ! -s "$WINE_CALLS" ] || wrong "$*: not refused at once"
-}
-
 # runs_in PREFIX WORDS COMMAND...
 runs_in()
 {
@@ -92,18 +82,17 @@ for umsrun in "$installed" "$source/umsrun"; do
     [ ! -s "$tmp/err" ] || wrong "$umsrun --help writes to standard error"
     run 0 "$umsrun" -h
     cmp "$tmp/out" "$tmp/help" || failed=1
-    for option in wine install uninstall status install-prefix uninstall-prefix prefix-status info top version help output in-place \
-        dlls; do
-        grep -q -e "--$option\b" "$tmp/help" || wrong "$umsrun --help: no --$option"
-    done
+    cmp "$tmp/out" "$source/programs/umsrun/usage.txt" || wrong "$umsrun --help: another text"
     run 0 "$umsrun" --version
     [ "$(cat "$tmp/out")" = "umsrun $VERSION" ] || wrong "$umsrun --version"
-    refuses_usage '--xyz: there is no such option' "$umsrun" --xyz
-    refuses_usage '-x: there is no such option' "$umsrun" -x game.exe
-    refuses_usage 'UMS_LOG=info umsrun PROGRAM.exe' "$umsrun" --info game.exe
-    refuses_usage 'no name of a prefix' "$umsrun" --install-prefix --help
-    refuses_usage 'no name of a prefix' "$umsrun" --prefix-status ''
-    refuses_usage 'needs quotes' "$umsrun" --install-prefix my prefix
+    refuses '--xyz: there is no such option; see umsrun --help' "$umsrun" --xyz
+    refuses '-x: there is no such option' "$umsrun" -x game.exe
+    refuses '--verbose: there is no such option' "$umsrun" --verbose
+    refuses 'no name of a prefix' "$umsrun" --install-prefix --help
+    refuses 'no name of a prefix' "$umsrun" --prefix-status ''
+    refuses 'needs quotes' "$umsrun" --install-prefix my prefix
+    refuses '--create is no option of --uninstall-prefix' "$umsrun" --uninstall-prefix --create
+    refuses "$tmp/nothing is no Wine prefix; --create makes one there" "$umsrun" --install-prefix nothing
     refuses 'please unset it' env WINEARCH=win32 "$umsrun" game.exe
     : > game.exe
     refuses '--install-prefix game.exe: this is a file' "$umsrun" --install-prefix game.exe
@@ -113,7 +102,7 @@ for umsrun in "$installed" "$source/umsrun"; do
     [ ! -e nothing ] && [ ! -e home/.wine ] || wrong "$umsrun made a prefix"
 done
 # every option of umsrun.exe is there, and on the man page
-for option in $(cat "$source"/programs/umsrun/*.c | grep -o 'L"--[a-z][a-z-]*"' | tr -d 'L"') --version --help; do
+for option in $(cat "$source"/programs/umsrun/*.c | grep -o 'L"--[a-z][a-z-]*"' | tr -d 'L"'); do
     grep -q -e "$option\b" "$tmp/help" || wrong "umsrun --help: no $option"
     grep -q -e "Fl $(echo "$option" | cut -c2-)\b" "$source/packaging/umsrun.1" || wrong "umsrun.1: no $option"
 done
@@ -122,8 +111,10 @@ done
 refuses 'please set WINEPREFIX' env -u HOME "$installed" game.exe
 runs_in "$tmp/without" game.exe env -u HOME WINEPREFIX="$tmp/without" "$installed" game.exe
 runs_in "$tmp/rel" game.exe env WINEPREFIX=rel "$installed" game.exe
-runs_in "$tmp/my prefix" --install-prefix "$installed" --install-prefix 'my prefix'
+runs_in "$tmp/my prefix" --install-prefix "$installed" --install-prefix 'my prefix' --create
 grep -q "making a Wine prefix in $tmp/my prefix" "$tmp/err" || wrong 'a new prefix: nothing is said'
+[ "$(cat "$WINE_CALLS.boot")" = 'kernel32=b;mscoree,mshtml=' ] || wrong 'a new prefix with Mono or Gecko'
+runs_in "$tmp/my prefix" --install-prefix "$installed" --install-prefix 'my prefix'
 runs_in "$tmp/my prefix" --prefix-status "$installed" --prefix-status 'my prefix'      # though the wineserver wrote nothing yet
 runs_in "$tmp/my prefix" --uninstall-prefix env WINEPREFIX='my prefix' "$installed" --uninstall-prefix
 [ ! -s "$tmp/err" ] || wrong 'a prefix that is there'
@@ -131,6 +122,10 @@ runs_in "$tmp/home/.wine" '--install --help' "$installed" --install --help      
 runs_in "$tmp/home/.wine" '--top 7' "$installed" --top 7
 runs_in "$tmp/home/.wine" './--xyz.exe --help' "$installed" ./--xyz.exe --help
 runs_in "$tmp/home/.wine" '--info' "$installed" --info
+[ "$(cat "$WINE_CALLS.overrides")" = none ] || wrong 'programs get WINEDLLOVERRIDES that their user did not set'
+runs_in "$tmp/home/.wine" '-- --odd.exe' "$installed" -- --odd.exe
+runs_in "$tmp/home/.wine" '' "$installed"
+runs_in "$tmp/home/.wine" 'sort a.txt' "$installed" sort a.txt          # Windows' own: no word is a Windows program
 [ -z "$(ls -A "$TMPDIR")" ] || wrong 'something stays in TMPDIR'
 
 refuses 'no Wine prefix can be made in' env WINEPREFIX=/proc/version/x "$installed" game.exe
@@ -142,6 +137,31 @@ log=$(ls "$TMPDIR"/*)
 grep -qF "$log" "$tmp/err" && grep -q 'line 1 of' "$log" || wrong 'wineboot failed: its log is not named'
 [ "$(stat -c %a "$log")" = 600 ] || wrong "others can read $log"
 refuses 'please set TMPDIR' env TMPDIR=/proc/version WINEPREFIX="$tmp/new" "$installed" game.exe
+
+# ---- other launchers: the prefix and the Wine are theirs ----
+ums=$tmp/usr/lib/ums/umsrun.exe
+launched()
+{
+    words=$1
+    shift
+    run 0 "$@"
+    [ "$(cat "$tmp/out")" = "$words" ] && [ ! -s "$tmp/err" ] || wrong "$*: expected \"$words\""
+}
+printf '#!/bin/sh\necho "$WINEPREFIX"; for a in "$@"; do echo "[$a]"; done\n' > "$tmp/path/steam launcher"
+chmod +x "$tmp/path/steam launcher"
+launched "runs in no prefix: $ums game.exe -x b.exe" "$installed" wine game.exe -x b.exe
+launched "runs in no prefix: $ums notepad" "$installed" wine notepad
+launched "runs in /p: $ums /g/My Game.EXE a b" env WINEPREFIX=/p "$installed" "$tmp/path/wine" '/g/My Game.EXE' 'a b'
+launched "runs in no prefix: $ums setup.msi" "$installed" env X=1 wine setup.msi
+launched "/compat
+[--]
+[proton]
+[waitforexitandrun]
+[$ums]
+[/games/My Game/game.exe]
+[-dx 11]
+[]
+[*]" env WINEPREFIX=/compat "$installed" "$tmp/path/steam launcher" -- proton waitforexitandrun '/games/My Game/game.exe' '-dx 11' '' '*'
 
 strange=/proc
 if [ "$(id -u)" = 0 ]; then
@@ -199,7 +219,7 @@ a_wine wine
 refuses 'no wineserver; is its build finished?' "$installed" --wine="$dir" game.exe
 refuses 'neither wine64 nor wine' "$installed" --wine=home game.exe
 refuses 'there is no such folder' "$installed" --wine=nothing game.exe
-refuses_usage "needs a Wine's folder" "$installed" --wine= game.exe
+refuses "needs a Wine's folder; see umsrun --help" "$installed" --wine= game.exe
 refuses 'WINE=/nothing: there is no such program' env WINE=/nothing "$installed" game.exe
 refuses 'WINELOADER=/nothing: there is no such program' env WINELOADER=/nothing "$installed" game.exe
 unset WINEPREFIX

@@ -10,8 +10,7 @@ import subprocess
 import sys
 
 WINERUN = os.path.join(os.path.dirname(os.path.realpath(__file__)), '..', '..', 'scripts', 'winerun')
-LINE = re.compile(r'^ums: (\d+) schedulers, (\d+) ready, (\d+) running, (\d+) blocked, (\d+) suspended, '
-                  r'(\d+) switches/s *$')
+LINE = re.compile(r'^ums: (\d+) sched (\d+) ready (\d+) run (\d+) blocked (\d+) susp \d+[kM]? switches/s *$')
 failures = 0
 
 
@@ -22,12 +21,12 @@ def expect(condition, *what):
         print('failed:', *what)
 
 
-def start(hud, *args):
+def start(hud, *args, text=True):
     environment = {key: value for key, value in os.environ.items() if key != 'UMS_HUD'}
     if hud:
         environment['UMS_HUD'] = hud
     return subprocess.Popen([WINERUN, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, env=environment)
+                            stderr=subprocess.PIPE, text=text, env=environment)
 
 
 def figures(text):
@@ -35,6 +34,8 @@ def figures(text):
     lines = [line for line in re.split(r'[\r\n]+', text) if line]
     found = [LINE.match(line) for line in lines]
     expect(all(found), 'odd lines', lines)
+    expect(all(len(line) < 80 for line in lines), 'lines that do not fit a console', lines)
+    expect('\r' not in text, 'a line is written over, and this is no console', text)
     return [tuple(map(int, match.groups())) for match in found if match]
 
 
@@ -45,37 +46,43 @@ def is_right(line):
 
 
 def main(umsrun, busy):
-    process = start('1', umsrun, busy)
-    pid = process.stdout.readline().split()[-1]
+    process = start('1', umsrun, busy, text=False)
+    pid = process.stdout.readline().split()[-1].decode()
     # it goes on until it is told to end: so there is a line sooner or later
     line = text = ''
     while not (LINE.match(line) and is_right(figures(line)[0])):
-        line = process.stderr.readline().strip('\n')     # \r counts as the end of a line
+        line = process.stderr.readline().decode().strip('\n')
         text += line + '\n'
     figures(text)
     top = start('', umsrun, '--top', pid, '2')
     out, err = top.communicate(timeout=60)
     expect(top.returncode == 0 and err == '', '--top', top.returncode, err)
     expect(len(figures(out)) == 2 and all(is_right(line) for line in figures(out)), out)
-    out, err = process.communicate('\n', timeout=60)
+    out, err = process.communicate(b'\n', timeout=60)
     expect(process.returncode == 5, 'status', process.returncode, out)
     quiet = start('quiet', umsrun, busy)
     pid = quiet.stdout.readline().split()[-1]
     top = start('', umsrun, '--top')
+    out, _ = top.communicate(timeout=60)
+    expect(top.returncode == 0 and re.search(rf'^ *{pid} +{os.path.basename(busy)} +ums: \d', out, re.M), 'the list', out)
+    top = start('', umsrun, '--top', pid)
     line = top.stdout.readline()
-    expect(LINE.match(line.strip()), 'the only one', line)
+    expect(LINE.match(line.strip()), 'one', line)
     _, err = quiet.communicate('\n', timeout=60)
     expect(err == '', 'not quiet', err)
     out, err = top.communicate(timeout=60)
-    expect(top.returncode == 0 and pid in err, 'ends with the process', top.returncode, err)
+    expect(top.returncode == 0, 'ends with the process', top.returncode, err)
     refused(umsrun, busy)
 
 
 def refused(umsrun, busy):
     process = start('', umsrun, busy)
     pid = process.stdout.readline().split()[-1]
-    for args, want in ((('--top', pid), 'counts nothing'), (('--top', '3'), 'no such process'),
-                       (('--top',), 'name one process')):
+    top = start('', umsrun, '--top')
+    out, err = top.communicate(timeout=60)
+    expect(top.returncode == 0 and re.search(rf'^ *{pid} .*has UMS; no counters', out, re.M), 'the list', out, err)
+    for args, want in ((('--top', pid), 'has no counters'), (('--top', '3'), 'no such process'),
+                       (('--top', 'game'), 'no process id')):
         top = start('', umsrun, *args)
         _, err = top.communicate(timeout=60)
         expect(top.returncode == 2 and want in err, args, top.returncode, err)

@@ -37,18 +37,21 @@ int ums_hud_wanted( void )
     return wanted != 0;
 }
 
+/* On a console one line is written over and over; elsewhere lines follow each other. */
 static void print_line( const char *end )
 {
+    HANDLE out = GetStdHandle( STD_ERROR_HANDLE );
     char line[HUD_LINE + 16];
-    DWORD done;
-    int len;
+    DWORD done, mode;
+    int len, console;
 
     if (!print) return;
-    len = hud_line( line + 1, _snprintf, hud );
+    console = GetConsoleMode( out, &mode );
+    len = hud_line( line + 1, _snprintf, hud ) + 1;
     line[0] = '\r';
-    if (len < 0) len = HUD_LINE;
-    lstrcpyA( line + 1 + len, end );
-    WriteFile( GetStdHandle( STD_ERROR_HANDLE ), line, lstrlenA( line ), &done, NULL );
+    while (console && len <= HUD_WIDTH) line[len++] = ' ';
+    lstrcpyA( line + len, console ? end : "\n" );
+    WriteFile( out, line + !console, lstrlenA( line + !console ), &done, NULL );
 }
 
 /* A reader that comes in the middle of this sees that round is odd, or has changed. */
@@ -85,7 +88,7 @@ static void hud_thread( void *arg )
         now = ke_clock();
         publish( &census, now - before );
         before = now;
-        print_line( "   " );
+        print_line( "" );
     }
     hud->ended = 1;
     print_line( "\n" );

@@ -1,0 +1,97 @@
+/*
+ * umsrun.exe: which file a name means.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "umsrun.h"
+
+BOOL file_exists( const WCHAR *path )
+{
+    return GetFileAttributesW( path ) != INVALID_FILE_ATTRIBUTES;
+}
+
+BOOL is_folder( const WCHAR *path )
+{
+    DWORD attributes = GetFileAttributesW( path );
+
+    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+void folder_of( const WCHAR *path, WCHAR *dir )
+{
+    size_t len = wcslen( path );
+
+    while (len && path[len - 1] != '\\' && path[len - 1] != '/') len--;
+    memcpy( dir, path, len * sizeof(*path) );
+    dir[len] = 0;
+}
+
+/* /home/me/program.exe, as it is typed on a Unix host; there need not be such a file */
+static BOOL from_unix_path( const WCHAR *name, WCHAR *path )
+{
+    WCHAR *(CDECL *get_dos_name)( const char * );
+    char unix_name[LONG_PATH];
+    WCHAR *dos;
+
+    if (name[0] != '/') return FALSE;
+    get_dos_name = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ),
+                                           "wine_get_dos_file_name" );
+    if (!get_dos_name) return FALSE;
+    if (!WideCharToMultiByte( CP_UTF8, 0, name, -1, unix_name, sizeof(unix_name), NULL, NULL ))
+        return FALSE;
+    if (!(dos = get_dos_name( unix_name ))) return FALSE;
+    wcsncpy( path, dos, LONG_PATH - 1 );
+    path[LONG_PATH - 1] = 0;
+    HeapFree( GetProcessHeap(), 0, dos );
+    return TRUE;
+}
+
+BOOL full_path( const WCHAR *name, WCHAR *path )
+{
+    DWORD len;
+
+    if (from_unix_path( name, path )) return TRUE;
+    len = GetFullPathNameW( name, LONG_PATH, path, NULL );
+    return len && len < LONG_PATH;
+}
+
+BOOL find_program( const WCHAR *name, WCHAR *path )
+{
+    DWORD len;
+
+    if (from_unix_path( name, path ) && file_exists( path )) return TRUE;
+    len = SearchPathW( NULL, name, L".exe", LONG_PATH, path, NULL );
+    return len && len < LONG_PATH;
+}
+
+void beside_us( const WCHAR *file, WCHAR *path )
+{
+    WCHAR self[LONG_PATH];
+
+    if (!GetModuleFileNameW( NULL, self, ARRAYSIZE(self) )) self[0] = 0;
+    folder_of( self, path );
+    wcscat( path, file );
+}
+
+int find_shim( WCHAR *dir )
+{
+    WCHAR path[LONG_PATH + 20];
+    DWORD i;
+
+    beside_us( L"", dir );
+    for (i = 0; i < ARRAYSIZE(shim_files); i++)
+    {
+        wcscat( wcscpy( path, dir ), shim_files[i] );
+        if (!file_exists( path ))
+            return fail( L"%ls is missing; it belongs beside umsrun.exe", shown( path ) );
+    }
+    return 0;
+}
+
+const WCHAR *const shim_files[SHIM_FILES] = { L"ntdll_ums.dll", L"kernel32_ums.dll" };

@@ -1,0 +1,145 @@
+/*
+ * umsrun.exe PROGRAM [ARGS...]: starts the program suspended, makes it load kernel32_ums.dll and
+ * ntdll_ums.dll, which lie beside umsrun.exe, lets it go, and ends with its exit code. The program's
+ * command line is passed as it was typed.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <wchar.h>
+
+#include "private/inject.h"
+#include "umsrun.h"
+
+#define DLL_NOT_FOUND 0xc0000135                /* STATUS_DLL_NOT_FOUND */
+
+static int check_program( const WCHAR *name, const WCHAR *path )
+{
+    static BYTE headers[0x1000];
+    const char *error;
+    HANDLE file;
+    DWORD size;
+    BOOL ret;
+
+    if (is_folder( path )) return fail( L"%ls is a folder", name );
+    file = CreateFileW( path, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                        NULL, OPEN_EXISTING, 0, NULL );
+    if (file == INVALID_HANDLE_VALUE) return fail_with_error( name, GetLastError() );
+    ret = ReadFile( file, headers, sizeof(headers), &size, NULL );
+    CloseHandle( file );
+    if (!ret) return fail_with_error( name, GetLastError() );
+    if ((error = inject_check_headers( headers, size ))) return fail( L"%ls %hs", name, error );
+    return 0;
+}
+
+/* Windows on Arm64 runs x64 programs, this one for example, but emulates the processor: its ntdll has
+ * other system calls, and never had UMS. */
+static int check_machine( void )
+{
+    BOOL (WINAPI *is_wow64)( HANDLE, USHORT *, USHORT * );
+    USHORT process, machine = IMAGE_FILE_MACHINE_AMD64;
+
+    is_wow64 = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ), "IsWow64Process2" );
+    if (!is_wow64 || !is_wow64( GetCurrentProcess(), &process, &machine )
+        || machine == IMAGE_FILE_MACHINE_AMD64)
+        return 0;
+    return fail( L"User-Mode Scheduling needs an x64 processor, this machine has another (%ls%x)",
+                 machine == IMAGE_FILE_MACHINE_ARM64 ? L"Arm64, " : L"", machine );
+}
+
+/* If umsrun is killed, what it started goes too. Limits of a job set to none at the end let daemons
+ * live on. */
+static HANDLE tie_to_us( HANDLE process )
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION info = { 0 };
+    HANDLE job = CreateJobObjectW( NULL, NULL );
+
+    info.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
+    if (job && !(SetInformationJobObject( job, JobObjectExtendedLimitInformation, &info,
+                                          sizeof(info) )
+                 && AssignProcessToJobObject( job, process )))
+    {
+        CloseHandle( job );
+        job = NULL;
+    }
+    return job;
+}
+
+static void untie( HANDLE job )
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION info = { 0 };
+
+    if (!job) return;
+    SetInformationJobObject( job, JobObjectExtendedLimitInformation, &info, sizeof(info) );
+    CloseHandle( job );
+}
+
+static int cannot_start( const WCHAR *name, DWORD error )
+{
+    if (error != ERROR_BAD_EXE_FORMAT) return fail_with_error( name, error );
+    return fail( L"%ls is damaged or cut short, or no program for this system (error %lu)", name,
+                 error );
+}
+
+static BOOL start( const WCHAR *path, WCHAR *command_line, PROCESS_INFORMATION *info )
+{
+    STARTUPINFOW startup;
+    BOOL started = FALSE;
+    int tries;
+
+    GetStartupInfoW( &startup );
+    startup.lpReserved = NULL;              /* but the C runtime's list of files goes through */
+    /* About one start in 10,000 ends with ERROR_INTERNAL_ERROR on Wine 8.0, with no shim anywhere:
+     * the process dies before its image is mapped. Nothing of it has run, so try again. */
+    for (tries = 0; !started && tries < 3; tries++)
+    {
+        started = CreateProcessW( path, command_line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL,
+                                  NULL, &startup, info );
+        if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
+    }
+    return started;
+}
+
+/* The loader ends such a process before its first instruction, and says nothing. */
+static void tell_missing_dlls( const WCHAR *name, const WCHAR *path )
+{
+    WCHAR dlls[512];
+
+    if (missing_dlls( path, dlls, ARRAYSIZE(dlls) ))
+        fail( L"%ls needs %ls, which cannot be found; put it beside the program", name, dlls );
+    else
+        fail( L"%ls ended because a DLL could not be found (status %lx), which none of its own "
+              L"imports is; WINEDEBUG=err+module names it", name, (DWORD)DLL_NOT_FOUND );
+}
+
+int run_program( const WCHAR *name, const WCHAR *path, WCHAR *command_line )
+{
+    static WCHAR dir[LONG_PATH];
+    PROCESS_INFORMATION info;
+    const char *error;
+    DWORD code = EXIT_FAILED;
+    HANDLE job;
+
+    if (check_machine() || check_program( name, path ) || find_shim( dir )) return EXIT_FAILED;
+    if (!start( path, command_line, &info )) return cannot_start( name, GetLastError() );
+    job = tie_to_us( info.hProcess );
+    if ((error = inject_process( info.hProcess, dir, INJECT_REQUIRED )))
+    {
+        TerminateProcess( info.hProcess, EXIT_FAILED );
+        fail( L"%ls cannot be given the shim: %hs", name, error );
+    }
+    else
+    {
+        SetConsoleCtrlHandler( NULL, TRUE );        /* Ctrl-C is the program's */
+        ResumeThread( info.hThread );
+    }
+    WaitForSingleObject( info.hProcess, INFINITE );
+    GetExitCodeProcess( info.hProcess, &code );
+    untie( job );
+    CloseHandle( info.hThread );
+    CloseHandle( info.hProcess );
+    if (code == DLL_NOT_FOUND) tell_missing_dlls( name, path );
+    return (int)code;
+}

@@ -1,0 +1,103 @@
+/*
+ * umsrun.exe: its messages.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <wchar.h>
+
+#include "say.h"
+
+#define MAX_LINE (2 * LONG_PATH + 256)
+
+static void write_line( DWORD where, WCHAR *text )
+{
+    static char bytes[3 * MAX_LINE];
+    HANDLE out = GetStdHandle( where );
+    DWORD mode, len, done;
+
+    wcscat( text, L"\n" );
+    if (GetConsoleMode( out, &mode )) WriteConsoleW( out, text, wcslen( text ), &done, NULL );
+    else
+    {
+        len = WideCharToMultiByte( CP_UTF8, 0, text, wcslen( text ), bytes, sizeof(bytes), NULL,
+                                   NULL );
+        WriteFile( out, bytes, len, &done, NULL );
+    }
+}
+
+int fail( const WCHAR *format, ... )
+{
+    WCHAR text[MAX_LINE] = L"umsrun: ";
+    va_list args;
+
+    va_start( args, format );
+    vswprintf( text + 8, ARRAYSIZE(text) - 10, format, args );
+    va_end( args );
+    write_line( STD_ERROR_HANDLE, text );
+    return EXIT_FAILED;
+}
+
+int wrong_usage( const WCHAR *format, ... )
+{
+    WCHAR text[MAX_LINE];
+    va_list args;
+
+    va_start( args, format );
+    vswprintf( text, ARRAYSIZE(text) - 2, format, args );
+    va_end( args );
+    return fail( L"%ls; see umsrun --help", text );
+}
+
+void say( const WCHAR *format, ... )
+{
+    WCHAR text[MAX_LINE];
+    va_list args;
+
+    va_start( args, format );
+    vswprintf( text, ARRAYSIZE(text) - 2, format, args );
+    va_end( args );
+    write_line( STD_OUTPUT_HANDLE, text );
+}
+
+const WCHAR *error_text( DWORD error, const WCHAR *what )
+{
+    static WCHAR text[MAX_LINE];
+    DWORD_PTR names[9], i;
+    DWORD len;
+
+    what = shown( what );
+    for (i = 0; i < ARRAYSIZE(names); i++) names[i] = (DWORD_PTR)what;      /* "%1 is not ..." */
+    len = FormatMessageW( FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_ARGUMENT_ARRAY, NULL, error,
+                          0, text, ARRAYSIZE(text) - 20, (va_list *)names );
+    while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == '.')) len--;
+    swprintf( text + len, ARRAYSIZE(text) - len, L" (error %lu)", error );
+    return text;
+}
+
+int fail_with_error( const WCHAR *what, DWORD error )
+{
+    return fail( L"%ls: %ls", shown( what ), error_text( error, what ) );
+}
+
+const WCHAR *shown( const WCHAR *path )
+{
+    static WCHAR names[4][LONG_PATH];
+    static unsigned int next;
+    char *(CDECL *get_unix_name)( const WCHAR * );
+    WCHAR *name = names[next++ % ARRAYSIZE(names)];
+    char *unix_name;
+    int len;
+
+    get_unix_name = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ),
+                                            "wine_get_unix_file_name" );
+    if (!get_unix_name || !path[0] || path[1] != ':' || !(unix_name = get_unix_name( path )))
+        return path;
+    len = MultiByteToWideChar( CP_UTF8, 0, unix_name, -1, name, LONG_PATH );
+    HeapFree( GetProcessHeap(), 0, unix_name );
+    return len ? name : path;
+}

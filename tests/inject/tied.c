@@ -1,0 +1,118 @@
+/*
+ * tied UMSRUN: a program that umsrun started ends when umsrun is killed; when umsrun ends by itself,
+ * what the program has started and left running goes on.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <windows.h>
+#include <string.h>
+
+#include "test.h"
+
+#define PATIENCE 30000                  /* for what must come; nothing is concluded from less */
+
+static char self[MAX_PATH];
+
+static HANDLE event( const char *what, const char *id )
+{
+    char name[64];
+
+    snprintf( name, sizeof(name), "tied-%s-%s", what, id );
+    return CreateEventA( NULL, TRUE, FALSE, name );
+}
+
+static HANDLE start( const char *line )
+{
+    STARTUPINFOA startup = { .cb = sizeof(startup) };
+    PROCESS_INFORMATION info;
+    char copy[3 * MAX_PATH];
+
+    strcpy( copy, line );
+    if (!CreateProcessA( NULL, copy, NULL, NULL, FALSE, 0, NULL, NULL, &startup, &info ))
+    {
+        printf( "%s: error %lu\n", line, GetLastError() );
+        return NULL;
+    }
+    CloseHandle( info.hThread );
+    return info.hProcess;
+}
+
+static DWORD *shared_pid( const char *id )
+{
+    char name[64];
+    HANDLE section;
+
+    snprintf( name, sizeof(name), "tied-pid-%s", id );
+    section = CreateFileMappingA( INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, 4, name );
+    return MapViewOfFile( section, FILE_MAP_WRITE, 0, 0, 4 );
+}
+
+/* tied run ID: is there, then waits for a sign of life that is asked for, or for its end */
+static int be_there( const char *id )
+{
+    HANDLE ready = event( "ready", id ), ping = event( "ping", id ), pong = event( "pong", id );
+
+    *shared_pid( id ) = GetCurrentProcessId();
+    SetEvent( ready );
+    if (WaitForSingleObject( ping, 2 * PATIENCE )) return 1;
+    SetEvent( pong );
+    return 0;
+}
+
+/* tied leave ID: starts one that stays */
+static int leave( const char *id )
+{
+    char line[2 * MAX_PATH];
+
+    snprintf( line, sizeof(line), "\"%s\" run %s", self, id );
+    return start( line ) && !WaitForSingleObject( event( "ready", id ), PATIENCE ) ? 0 : 1;
+}
+
+static HANDLE start_under( const char *umsrun, const char *what, const char *id )
+{
+    char line[3 * MAX_PATH];
+
+    snprintf( line, sizeof(line), "\"%s\" \"%s\" %s %s", umsrun, self, what, id );
+    return start( line );
+}
+
+static void check_killed( const char *umsrun, const char *id )
+{
+    HANDLE ready = event( "ready", id ), launcher, program;
+    DWORD *pid = shared_pid( id );
+
+    launcher = start_under( umsrun, "run", id );
+    ok( !WaitForSingleObject( ready, PATIENCE ), "the program does not start" );
+    program = OpenProcess( SYNCHRONIZE | PROCESS_TERMINATE, FALSE, *pid );
+    ok( program != NULL, "no process %lu", *pid );
+    TerminateProcess( launcher, 1 );
+    ok( !WaitForSingleObject( program, PATIENCE ), "umsrun was killed, and the program lives on" );
+    TerminateProcess( program, 1 );
+}
+
+static void check_left( const char *umsrun, const char *id )
+{
+    HANDLE pong = event( "pong", id ), launcher = start_under( umsrun, "leave", id );
+    DWORD code = 1;
+
+    ok( !WaitForSingleObject( launcher, 2 * PATIENCE ), "umsrun does not end" );
+    ok( GetExitCodeProcess( launcher, &code ) && !code, "umsrun ended with %lu", code );
+    SetEvent( event( "ping", id ) );
+    ok( !WaitForSingleObject( pong, PATIENCE ), "umsrun ended, and so did what the program left" );
+}
+
+int main( int argc, char **argv )
+{
+    char id[32];
+
+    GetModuleFileNameA( NULL, self, sizeof(self) );
+    if (argc > 2 && !strcmp( argv[1], "run" )) return be_there( argv[2] );
+    if (argc > 2 && !strcmp( argv[1], "leave" )) return leave( argv[2] );
+    if (argc < 2) return 1;
+    snprintf( id, sizeof(id), "%lu-a", GetCurrentProcessId() );
+    check_killed( argv[1], id );
+    snprintf( id, sizeof(id), "%lu-b", GetCurrentProcessId() );
+    check_left( argv[1], id );
+    return test_end();
+}
