@@ -68,6 +68,7 @@ BOOL leads_to_shim( const char *name )
 }
 
 static int counts[3];
+static BOOL print_all;
 
 static void print_place( const void *address )
 {
@@ -77,10 +78,10 @@ static void print_place( const void *address )
     if (module && GetModuleFileNameA( module, path, sizeof(path) ))
     {
         slash = strrchr( path, '\\' );
-        printf( "  %s+0x%llx", slash ? slash + 1 : path,
+        print( "  %s+0x%llx", slash ? slash + 1 : path,
                 (unsigned long long)((const char *)address - (const char *)module) );
     }
-    printf( "  %p", address );
+    print( "  %p", address );
 }
 
 /* Where the host's name leads; and if that is not the shim, where the shim has it. */
@@ -96,28 +97,30 @@ static void print_one( HMODULE host, HMODULE shim, const char *name )
         kind = is_shim( module_of( address ) ) ? 0 : 1;
     }
     counts[kind]++;
-    printf( "  %-34s %s", name, kinds[kind] );
+    if (!print_all) return;
+    print( "  %-34s %s", name, kinds[kind] );
     if (address) print_place( address );
     if (kind && shim) ours = (void *)GetProcAddress( shim, name );
     if (ours)
     {
-        printf( "; the shim's:" );
+        print( "; the shim's:" );
         print_place( ours );
     }
-    printf( "\n" );
+    print( "\n" );
 }
 
 static void print_names( const char *host, const char *shim, const char *const *names )
 {
-    printf( "entry points of %s\n", host );
+    if (print_all) print( "entry points of %s\n", host );
     for (; *names; names++)
         print_one( GetModuleHandleA( host ), GetModuleHandleA( shim ), *names );
 }
 
-void print_entry_points( void )
+void print_entry_points( BOOL verbose )
 {
+    print_all = verbose;
     print_names( "kernel32.dll", "kernel32_ums.dll", kernel32_names );
     print_names( "ntdll.dll", "ntdll_ums.dll", ntdll_names );
-    printf( "%d lead to the shim, %d to the host, %d are missing\n", counts[0], counts[1],
+    print( "names        %d lead to the shim, %d to the host, %d are missing\n", counts[0], counts[1],
             counts[2] );
 }

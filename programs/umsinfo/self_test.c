@@ -172,9 +172,9 @@ static BOOL finish( HANDLE thread )
 
 static BOOL failed( const char *what, DWORD error )
 {
-    printf( "self-test    FAILED: %s", what );
-    if (error) printf( ", error %lu", error );
-    printf( "\n" );
+    print( "self-test    FAILED: %s", what );
+    if (error) print( ", error %lu", error );
+    print( "\n" );
     return FALSE;
 }
 
@@ -186,7 +186,7 @@ static void hangs( int status )
               "reported, %d of %d workers have ended", yields, count_reported(), WORKERS,
               WORKERS - alive, WORKERS );
     failed( text, 0 );
-    fflush( stdout );
+    tell_verdict( FALSE );
     TerminateProcess( GetCurrentProcess(), (UINT)status );
 }
 
@@ -219,7 +219,7 @@ BOOL self_test( const struct api *functions, int status_if_it_hangs )
         CloseHandle( workers[i].event );
     }
     api->DeleteUmsCompletionList( list );
-    printf( "self-test    passed: %d workers, %lld yields (one in %.0f ns), %d waits reported, "
+    print( "self-test    passed: %d workers, %lld yields (one in %.0f ns), %d waits reported, "
             "%d ends\n", WORKERS, yields, YIELD_MS * 1e6 / (double)yields, WORKERS, WORKERS );
     return TRUE;
 }

@@ -1,6 +1,7 @@
 /*
- * umsinfo.exe: is User-Mode Scheduling there, whose is it, why this way and no other; and does it
- * work? Ends with 0 if it does, with 1 if not.
+ * umsinfo.exe [--verbose]: is User-Mode Scheduling there, whose is it, why this way and no other; and
+ * does it work? Ends with 0 if it does, with 1 if not. The answer is the first line: the others are
+ * kept until it is known. --verbose: also where each name leads.
  *
  * Started by umsrun.exe it sees what every program sees that is started so. Started by itself it
  * loads kernel32_ums.dll from beside it, as a program may that knows of the shim.
@@ -9,6 +10,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "umsinfo.h"
@@ -27,6 +29,18 @@ static const char *const foreign[] =
     NULL
 };
 
+static char kept[0x10000];
+
+void print( const char *format, ... )
+{
+    size_t len = strlen( kept );
+    va_list args;
+
+    va_start( args, format );
+    vsnprintf( kept + len, sizeof(kept) - len, format, args );
+    va_end( args );
+}
+
 /* ---- where we are ---- */
 
 static void *host_function( const char *name )
@@ -44,14 +58,14 @@ static void print_host( void )
     const char *sysname = "", *release = "";
 
     if (get_version) get_version( &version );
-    printf( "host         " );
-    if (build_id) printf( "%s", build_id() );
+    print( "host         " );
+    if (build_id) print( "%s", build_id() );
     if (host_version)
     {
         host_version( &sysname, &release );
-        printf( " on %s %s, which shows itself as ", sysname, release );
+        print( " on %s %s, which shows itself as ", sysname, release );
     }
-    printf( "Windows %lu.%lu.%lu\n", version.dwMajorVersion, version.dwMinorVersion,
+    print( "Windows %lu.%lu.%lu\n", version.dwMajorVersion, version.dwMinorVersion,
             version.dwBuildNumber );
 }
 
@@ -66,17 +80,17 @@ static void print_module( const char *label, const char *name )
 
     if (!module) return;
     GetModuleFileNameA( module, path, sizeof(path) );
-    printf( "%-12s %s", label, path );
+    print( "%-12s %s", label, path );
     /* length, value's length, type, key, padding, then the fixed part */
     if (at && SizeofResource( module, resource ) >= 40 + sizeof(VS_FIXEDFILEINFO))
     {
         const VS_FIXEDFILEINFO *info = (const void *)((const char *)at + 40);
 
         if (info->dwSignature == 0xfeef04bd)
-            printf( ", version %u.%u.%u", HIWORD( info->dwFileVersionMS ),
+            print( ", version %u.%u.%u", HIWORD( info->dwFileVersionMS ),
                     LOWORD( info->dwFileVersionMS ), HIWORD( info->dwFileVersionLS ) );
     }
-    printf( "\n" );
+    print( "\n" );
 }
 
 static HMODULE load_beside( const char *name )
@@ -101,7 +115,7 @@ static const struct ums_private *find_core( void )
     const struct ums_private *core = get ? get() : NULL;
 
     if (!core || core->size == sizeof(*core)) return core;
-    printf( "shim         of another build than umsinfo.exe: what it has chosen is not known\n" );
+    print( "shim         of another build than umsinfo.exe: what it has chosen is not known\n" );
     return NULL;
 }
 
@@ -111,10 +125,10 @@ static void print_choices( const struct ums_private *core )
     const struct ums_choice *choice;
     uint32_t i, count;
 
-    if (error) printf( "start        FAILED: %s\n", error );
+    if (error) print( "start        FAILED: %s\n", error );
     choice = core->choices( &count );
     for (i = 0; i < count; i++, choice++)
-        printf( "%-12s %s%s: %s\n", choice->subject, choice->taken ? "" : "not ", choice->name,
+        print( "%-12s %s%s: %s\n", choice->subject, choice->taken ? "" : "not ", choice->name,
                 choice->why );
 }
 
@@ -135,7 +149,7 @@ static void print_unknown_variables( void )
                 !_strnicmp( line, settings_rows[i].name, len )) known = 1;
         for (i = 0; foreign[i]; i++)
             if (strlen( foreign[i] ) == len && !_strnicmp( line, foreign[i], len )) known = 1;
-        if (!known) printf( "settings     WRONG: %.*s (environment) is no setting\n", (int)len,
+        if (!known) print( "settings     WRONG: %.*s (environment) is no setting\n", (int)len,
                             line );
     }
     FreeEnvironmentStringsA( block );
@@ -151,13 +165,13 @@ static void print_settings( const struct settings *s )
     {
         if (s->values[i].origin == ORIGIN_DEFAULT) continue;
         settings_origin( s, (enum setting)i, origin, sizeof(origin) );
-        printf( "settings     %s=%s (%s)\n", settings_rows[i].name, s->values[i].text, origin );
+        print( "settings     %s=%s (%s)\n", settings_rows[i].name, s->values[i].text, origin );
         told = 1;
     }
-    if (!told) printf( "settings     all as by default\n" );
-    if (s->conf[0]) printf( "settings     %s was read\n", s->conf );
+    if (!told) print( "settings     all as by default\n" );
+    if (s->conf[0]) print( "settings     %s was read\n", s->conf );
     for (i = 0; i < s->problem_count && i < SETTING_PROBLEMS; i++)
-        printf( "settings     WRONG: %s\n", s->problems[i] );
+        print( "settings     WRONG: %s\n", s->problems[i] );
     print_unknown_variables();
 }
 
@@ -182,7 +196,10 @@ static enum source find_source( void )
            ? SOURCE_BESIDE : SOURCE_NONE;
 }
 
-static int verdict( enum source source, BOOL works )
+static enum source source;
+
+/* In front of all that was printed by now. */
+int tell_verdict( BOOL works )
 {
     static const char *const whose[] =
     {
@@ -191,20 +208,24 @@ static int verdict( enum source source, BOOL works )
         "by the shim, for programs that load kernel32_ums.dll; others need umsrun.exe",
         "by the host itself"
     };
+    char line[160];
 
-    printf( "%s: %s\n", works ? "User-Mode Scheduling works here" : source == SOURCE_NONE
-            ? "No User-Mode Scheduling here" : "User-Mode Scheduling DOES NOT WORK here",
-            whose[source] );
+    snprintf( line, sizeof(line), "%s: %s\n", works ? "User-Mode Scheduling works here" :
+              source == SOURCE_NONE ? "No User-Mode Scheduling here" :
+              "User-Mode Scheduling DOES NOT WORK here", whose[source] );
+    fputs( line, stdout );
+    fputs( kept, stdout );
+    fflush( stdout );
     return works ? 0 : 1;
 }
 
-int main( void )
+int main( int argc, char **argv )
 {
-    enum source source = find_source();
     const struct ums_private *core;
     BOOL works = FALSE;
     struct api api;
 
+    source = find_source();
     print_host();
     print_module( "program", NULL );
     print_module( "shim", "kernel32_ums.dll" );
@@ -214,10 +235,10 @@ int main( void )
         if (source != SOURCE_HOST) print_choices( core );
         print_settings( core->settings );
     }
-    print_entry_points();
+    print_entry_points( argc > 1 && !strcmp( argv[1], "--verbose" ) );
     if (source != SOURCE_NONE &&
         api_find( GetModuleHandleA( source == SOURCE_BESIDE ? "kernel32_ums.dll" : "kernel32.dll" ),
                   &api ))
         works = self_test( &api, 1 );
-    return verdict( source, works );
+    return tell_verdict( works );
 }

@@ -28,9 +28,15 @@ BOOL api_find( HMODULE module, struct api *api );
 /* Does a name of kernel32 lead to one of the shim's DLLs? */
 BOOL leads_to_shim( const char *name );
 
-/* A line for each name of the documented functions: what a program that asks the host's DLLs gets.
-   Says how many lead to the shim, to the host, nowhere. */
-void print_entry_points( void );
+/* What a program that asks the host's DLLs for the documented functions gets: how many lead to the
+   shim, to the host, nowhere. verbose: a line for each name, too. */
+void print_entry_points( BOOL verbose );
+
+/* Kept until the first line is known. This thread only. */
+void print( const char *format, ... );
+
+/* The first line of the output: does it work? Prints the rest behind it. The exit status. */
+int tell_verdict( BOOL works );
 
 /* Yields, waits and ends of a few workers. Prints one line; 0 if something is wrong. Does not come
    back if workers hang: the process ends with that status. */

@@ -35,15 +35,18 @@ found()
 }
 
 cp "$2" umsinfo.exe
-info -- ./umsinfo.exe
-found 1 'nothing beside it' '^No User-Mode Scheduling here: ' '^0 lead to the shim' ' CreateUmsCompletionList  *host  kernel32.dll+0x'
+info -- ./umsinfo.exe --verbose
+found 1 'nothing beside it' '^No User-Mode Scheduling here: ' '^names  *0 lead to the shim' ' CreateUmsCompletionList  *host  kernel32.dll+0x'
 
 info -- "$umsrun" --info
+head -n 1 out | grep -q '^User-Mode Scheduling works here: by the shim, for this program as it is$' || wrong 'the answer is not first'
+grep -q CreateUms out && wrong 'names without --verbose'
+info -- "$umsrun" --info --verbose
 found 0 'under the launcher' '^host  *wine-[0-9].* on Linux ' '^program .*umsinfo.exe$' '^shim .*kernel32_ums.dll, version ' \
     '^engine  *carry: .*trial went well' '^engine  *not handoff: ' '^hook  *dispatcher: ' '^hook  *not stubs: ' \
     '^settings  *all as by default$' ' CreateUmsCompletionList  *shim  kernel32_ums.dll+0x' \
     ' RtlGetNextUmsListItem  *shim  ntdll_ums.dll+0x' ' ZwWorkerFactoryWorkerReady  *shim  ntdll_ums.dll+0x' \
-    "^$names lead to the shim, 0 to the host, 0 are missing$" '^self-test  *passed: 4 workers, .* 4 waits reported, 4 ends$' \
+    "^names  *$names lead to the shim, 0 to the host, 0 are missing$" '^self-test  *passed: 4 workers, .* 4 waits reported, 4 ends$' \
     '^User-Mode Scheduling works here: by the shim, for this program as it is$'
 [ "$(grep -c '^  [A-Z]' out)" = $names ] || wrong 'not a line for each name'
 
@@ -59,7 +62,7 @@ grep -q 'WRONG: UMS_WINE' out && wrong 'a variable of the scripts is none of our
 rm ums.conf
 
 # by itself, with the DLLs beside it
-info -- "$bin/umsinfo.exe"
+info -- "$bin/umsinfo.exe" --verbose
 found 0 'by itself' ' CreateUmsCompletionList  *host  kernel32.dll+.* the shim.s: *kernel32_ums.dll+0x' \
     ' RtlGetNextUmsListItem  *missing; the shim.s: *ntdll_ums.dll+0x' '^self-test  *passed' \
     '^User-Mode Scheduling works here: .*others need umsrun.exe$'
