@@ -452,9 +452,42 @@ static void attach( struct attachment *attachment )
     else settle( (HMODULE)attachment->self, attachment->block || !prefix );
 }
 
+void WINAPI ums_injected( void )
+{
+}
+
+/* A DLL of the file name NAME, wherever it lies. */
+static BOOL is_file_name( const char *path, const char *name )
+{
+    const char *at, *last = path;
+
+    for (at = path; *at; at++) if (*at == '\\' || *at == '/') last = at + 1;
+    return starts_with( last, name ) && !last[strlen( name )];
+}
+
+/* The import table as an injector has left it: with a descriptor for kernel32_ums.dll that asks for
+ * ordinal 1. A program that imports our functions by name knows of us, and is left as it is. */
+static BOOL imports_ordinal_one( BYTE *image )
+{
+    const IMAGE_DATA_DIRECTORY *entries = export_directory_entry( image );
+    DWORD rva = entries[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
+    const IMAGE_IMPORT_DESCRIPTOR *descriptor = (const IMAGE_IMPORT_DESCRIPTOR *)(image + rva);
+    const ULONG64 *names;
+
+    for (; rva && descriptor->Name && descriptor->FirstThunk; descriptor++)
+    {
+        if (!descriptor->OriginalFirstThunk
+            || !is_file_name( (const char *)image + descriptor->Name, "kernel32_ums.dll" ))
+            continue;
+        for (names = (const ULONG64 *)(image + descriptor->OriginalFirstThunk); *names; names++)
+            if (IMAGE_SNAP_BY_ORDINAL64( *names ) && IMAGE_ORDINAL64( *names ) == 1) return TRUE;
+    }
+    return FALSE;
+}
+
 BOOL ums_attach_requested( void )
 {
-    return inject_find_block( image_base() )
+    return inject_find_block( image_base() ) || imports_ordinal_one( image_base() )
            || is_prefix_kernel32( (const BYTE *)GetModuleHandleW( L"kernel32.dll" ) );
 }
 

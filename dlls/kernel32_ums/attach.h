@@ -9,9 +9,13 @@
 
 #include <windows.h>
 
-/* Whether this process was started by umsrun or by a process of its, has the shim in its file, or
- * runs in a prefix that has it. */
+/* Whether this process was started by umsrun or by a process of its, has the shim in its file, runs
+ * in a prefix that has it, or imports ordinal 1 of kernel32_ums.dll. */
 BOOL ums_attach_requested( void );
+
+/* Ordinal 1. Whoever puts kernel32_ums.dll into a program's import table needs something to import
+ * from it; by importing this it asks for the redirection. Nobody calls it. */
+void WINAPI ums_injected( void );
 
 /* Redirects the host's names to the shim for the whole process, all or nothing, and children get
  * the shim too. SELF: kernel32_ums.dll. For DllMain, once, with ntdll_ums started. If the host's
