@@ -8,12 +8,18 @@ _umsrun()
 
     if [ "$COMP_CWORD" = 1 ] && [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W '--info --top --install --uninstall --status --install-prefix
-            --uninstall-prefix --prefix-status --version --help' -- "$current")
+            --uninstall-prefix --prefix-status --wine= --version --help' -- "$current")
         return
     fi
     case $first in
     --install-prefix | --uninstall-prefix | --prefix-status)
-        mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+        if [[ $first$current == --install-prefix-* ]]; then
+            COMPREPLY=(--create)
+        else
+            mapfile -t COMPREPLY < <(compgen -d -- "$current")
+        fi ;;
+    --info)
+        if [[ $current == -* ]]; then COMPREPLY=(--verbose); else _umsrun_programs "$current"; fi ;;
     --install)
         if [[ $current == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W '--output --in-place --dlls' -- "$current")

@@ -71,7 +71,7 @@ for page in umsrun umsinfo umstrace; do
     man --warnings -E UTF-8 -l "$tmp/deb/usr/share/man/man1/$page.1.gz" > "$tmp/out" 2> "$tmp/err" || die "the man page of $page"
     [ ! -s "$tmp/err" ] || die "the man page of $page: $(cat "$tmp/err")"
 done
-for file in bin/umsrun bin/umstrace share/ums/umstrace.html share/ums/wine.sh lib/ums/umsrun.exe lib/ums/umsinfo.exe \
+for file in bin/umsrun bin/umstrace share/ums/umstrace.html share/ums/wine.sh share/ums/usage.txt share/ums/ums.verb lib/ums/umsrun.exe lib/ums/umsinfo.exe \
     lib/ums/kernel32_ums.dll lib/ums/ntdll_ums.dll lib/ums/umsdemo.exe lib/ums/hello_ums.exe lib/ums/umstest.exe \
     share/bash-completion/completions/umsrun share/bash-completion/completions/umstrace \
     share/zsh/vendor-completions/_umsrun share/metainfo/io.github.ums_shim.ums.metainfo.xml \
@@ -85,12 +85,12 @@ cat > "$tmp/trace.json" << 'END'
 "otherData":{"producer":"ums","format":1,"lost":0}}
 END
 "$tmp/deb/usr/bin/umstrace" --html "$tmp/page.html" "$tmp/trace.json" && grep -q '<html' "$tmp/page.html" || die 'umstrace --html'
-"$umsrun" --help | grep -o -e '--[a-z-]*' | sort -u > "$tmp/options"
+"$umsrun" --help | grep -o -e '--[a-z][a-z-]*' | sort -u > "$tmp/options"
 # shellcheck disable=SC2016
-bash -c '. "$1"; for COMP_CWORD in 1 2; do
-    COMP_WORDS=(umsrun --install --); [ $COMP_CWORD = 2 ] || COMP_WORDS=(umsrun --)
-    _umsrun; printf "%s\n" "${COMPREPLY[@]}"
-done' - "$tmp/deb/usr/share/bash-completion/completions/umsrun" | sort -u > "$tmp/completed"
+bash -c '. "$1"
+complete_it() { COMP_WORDS=(umsrun "$@") COMP_CWORD=$#; _umsrun; printf "%s\n" "${COMPREPLY[@]%=}"; }
+complete_it --; for first in --install --install-prefix --info; do complete_it $first --; done
+' - "$tmp/deb/usr/share/bash-completion/completions/umsrun" | sort -u > "$tmp/completed"
 diff "$tmp/options" "$tmp/completed" || die "completion and --help differ"
 for option in $(cat "$tmp/options"); do
     grep -q -e "$option" "$tmp/deb/usr/share/zsh/vendor-completions/_umsrun" || die "zsh's completion does not know $option"
