@@ -112,6 +112,12 @@ need_python()
     need python3:python3
 }
 
+# for the long test of the packages
+need_lintian()
+{
+    need lintian:lintian
+}
+
 # for the long test of umstrace's page
 need_browser()
 {

@@ -12,6 +12,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

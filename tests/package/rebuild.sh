@@ -17,7 +17,7 @@ for folder in a another/one; do
         -DCMAKE_TOOLCHAIN_FILE="$tmp/$folder/toolchain-mingw.cmake" > "$tmp/log" 2>&1 || { tail "$tmp/log"; exit 1; }
     ninja -C "$tmp/$folder/build" package-release > "$tmp/log" 2>&1 || { tail -n 30 "$tmp/log"; exit 1; }
 done
-for file in "ums-$VERSION-win64.zip" "ums_${VERSION}_amd64.deb" "ums-$VERSION-win11.zip"; do
+for file in "ums-$VERSION-win64.zip" "ums_${VERSION}_amd64.deb" "ums-dev_${VERSION}_all.deb" "ums-$VERSION-win11.zip"; do
     cmp "$tmp/a/build/dist/$file" "$tmp/another/one/build/dist/$file"
 done
 echo 'the same bytes from two folders'

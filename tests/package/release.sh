@@ -38,7 +38,7 @@ die()
 # ---- the same bytes, whoever makes them and when ----
 (umask 022; TZ=UTC "$make" all "$build" "$tmp/one") > "$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
 (umask 077; TZ=Asia/Tokyo LANG=de_DE.UTF-8 "$make" all "$build" "$tmp/two") > "$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
-for file in "ums-$VERSION-win64.zip" "ums_${VERSION}_amd64.deb" "ums-$VERSION-win11.zip"; do
+for file in "ums-$VERSION-win64.zip" "ums_${VERSION}_amd64.deb" "ums-dev_${VERSION}_all.deb" "ums-$VERSION-win11.zip"; do
     cmp "$tmp/one/$file" "$tmp/two/$file" || die "$file differs"
 done
 
@@ -103,6 +103,16 @@ echo '#arch=win32' > "$tmp/old/system.reg"
 WINEPREFIX=$tmp/old "$umsrun" > "$tmp/out" 2>&1 && die 'a 32-bit prefix is not refused'
 grep -q 'old is a 32-bit' "$tmp/out" || die 'a 32-bit prefix'
 
+# ---- Debian: for developers ----
+dpkg-deb -x "$tmp/one/ums-dev_${VERSION}_all.deb" "$tmp/dev"
+export PKG_CONFIG_PATH="$tmp/dev/usr/x86_64-w64-mingw32/lib/pkgconfig"
+# shellcheck disable=SC2046
+x86_64-w64-mingw32-gcc -static $(pkg-config --cflags ums) "$tmp/dev/usr/share/doc/ums-dev/examples/hello_ums.c" \
+    $(pkg-config --libs ums) -o "$tmp/dev/hello.exe" > "$tmp/out" 2>&1 || die 'ums-dev: the compiler'
+cp "$tmp"/dev/usr/x86_64-w64-mingw32/bin/*_ums.dll "$tmp/dev"
+WINEDEBUG=-all "$wine" "$tmp/dev/hello.exe" > "$tmp/out" 2>&1 || die "a program built with ums-dev: status $?"
+grep -q 'tick tock' "$tmp/out" || die 'a program built with ums-dev'
+
 # ---- the zip, with Wine alone ----
 (cd "$tmp" && unzip -q "one/ums-$VERSION-win64.zip")
 zip=$tmp/ums-$VERSION-win64
@@ -117,4 +127,4 @@ for file in README.md LICENSE CHANGELOG.md docs/README.md bin/umstrace bin/umstr
 done
 # no path of this machine
 ! grep -rl "$(dirname "$build")" "$zip" "$tmp/deb" > "$tmp/out" || die 'these name the folder of the build'
-echo 'three packages, twice the same; the demo and hello_ums from each'
+echo 'four packages, twice the same; the demo and hello_ums from them'
