@@ -255,7 +255,7 @@ static void list_lives( int rounds )
 START_TEST( leak_lists )
 {
     life_yields = 1;
-    check_flat( "lists that had workers", list_lives, umstest_env( "UMSTEST_LIVES", 1000 ) / 2, 2 * SLACK );
+    check_flat( "lists that had workers", list_lives, umstest_env( "UMSTEST_LIVES", 1000 ) / 10, 2 * SLACK );
     ok( !wrong, "%ld lives did not end as they should\n", wrong );
 }
 
@@ -306,7 +306,7 @@ static void flag_reads( int rounds )
 /* leak tests: what others do to a worker that nobody runs */
 START_TEST( leak_stops )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 5;      /* each is many calls of the host */
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 20;     /* each is many calls of the host */
 
     shared_list = list_create();
     if (!ok( worker_create( &stopped, shared_list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() )) return;
