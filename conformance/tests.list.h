@@ -323,6 +323,7 @@ X( scenario_context, scenario_context_set_at_home, 30 )
 X( scenario_context, scenario_context_set_parked, 30 )
 X( scenario_context, scenario_context_bad_input, 30 )
 X( scenario_context, scenario_context_meanwhile, 60 )
+X( scenario_context, scenario_context_get_executed, 60 )
 
 X( scenario_cxx, scenario_cxx_deep, 30 )
 X( scenario_cxx, scenario_cxx_rethrow, 30 )

@@ -212,18 +212,49 @@ static void suspensions_have_a_limit( void **state )
     ums_context_delete( context );
 }
 
+/* A hold bars Execute and makes a resume wait; it is no suspension. */
+static void a_hold_is_no_suspension( void **state )
+{
+    struct ums_context *context = create();
+    uint64_t before = atomic_load( &context->word ), word;
+    int i;
+
+    (void)state;
+    assert_int_equal( ums_context_hold( context, HOLD_STILL, 0, &word ), HOLD_REFUSED );
+    assert_int_equal( ums_context_hold( context, HOLD_ANY, 0, &word ), HOLD_TAKEN );
+    assert_true( word & WORD_BARRED );
+    assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
+    assert_int_equal( ums_context_hold( context, HOLD_ANY, 0, &word ), HOLD_WAIT );
+    assert_int_equal( ums_context_resumed( context, 1, &word ), 0 );
+    assert_int_equal( ums_context_suspending( context, &word ), 0 );
+    assert_int_equal( ums_context_resumed( context, 1, &word ), SUSPEND_WAIT );
+    ums_context_suspend_made( context, 1 );
+    assert_int_equal( ums_context_resumed( context, 1, &word ), SUSPEND_WAIT );
+    ums_context_let_go( context );
+    assert_int_equal( ums_context_hold( context, HOLD_STILL, 0, &word ), HOLD_TAKEN );
+    ums_context_let_go( context );
+    assert_int_equal( ums_context_resumed( context, 1, &word ), 1 );
+    assert_true( atomic_load( &context->word ) == before );
+    for (i = 0; i < 3; i++)
+        assert_int_equal( ums_context_hold( context, HOLD_ANY, 1, &word ), HOLD_TAKEN );
+    assert_int_equal( ums_context_hold( context, HOLD_ANY, 1, &word ), HOLD_REFUSED );
+    for (i = 0; i < 3; i++) ums_context_let_go( context );
+    assert_true( atomic_load( &context->word ) == before );
+    ums_context_delete( context );
+}
+
 static void only_a_live_context_is_held( void **state )
 {
     struct ums_context *context = create();
 
     (void)state;
     atomic_store( &context->tid, 7 );
-    assert_true( ums_context_hold( context, 7 ) );
-    assert_false( ums_context_hold( context, 8 ) );
+    assert_true( ums_context_ref( context, 7 ) );
+    assert_false( ums_context_ref( context, 8 ) );
     ums_context_delete( context );
     assert_int_equal( atomic_load( &context->refs ), 1 );
     ums_context_unref( context );
-    assert_false( ums_context_hold( context, 7 ) );
+    assert_false( ums_context_ref( context, 7 ) );
 }
 
 /* ---- who sees that a worker is not suspended can execute it ---- */
@@ -344,6 +375,7 @@ int main( void )
         cmocka_unit_test( suspension_is_counted ),
         cmocka_unit_test( a_resume_waits_for_a_suspension ),
         cmocka_unit_test( suspensions_have_a_limit ),
+        cmocka_unit_test( a_hold_is_no_suspension ),
         cmocka_unit_test( only_a_live_context_is_held ),
         cmocka_unit_test( a_worker_seen_resumed_can_be_executed ),
         cmocka_unit_test( short_memory_is_an_error ),

@@ -417,7 +417,7 @@ START_TEST( scenario_context_bad_input )
 
 #define MEANWHILE 400
 
-static volatile LONG read_enough;
+static volatile LONG read_enough, reads;
 
 static DWORD WINAPI read_all_the_time( void *arg )
 {
@@ -429,6 +429,7 @@ static DWORD WINAPI read_all_the_time( void *arg )
     {
         context.ContextFlags = CONTEXT_FULL;
         if (!GetThreadContext( worker->thread, &context )) failed++;
+        reads++;
     }
     return failed;
 }
@@ -462,4 +463,47 @@ START_TEST( scenario_context_meanwhile )
     CloseHandle( reader );
     let_it_end();
     finish();
+}
+
+/* ---- somebody reads its registers, its scheduler executes it ---- */
+
+#define READS 300
+
+static DWORD yielding_body( struct kit_worker *self )
+{
+    arrived = 1;
+    while (!stop) kit_yield( self, NULL );
+    return 1;
+}
+
+/* Nobody suspends it: an Execute that comes while the registers are read is to be tried again, and
+   IsSuspended is FALSE all the time. */
+START_TEST( scenario_context_get_executed )
+{
+    LONG said_suspended = 0;
+    HANDLE reader;
+
+    if (!kit_open()) return;
+    worker = kit_add_worker( kit_add_sched( NULL )->list, yielding_body, NULL );
+    kit_start();
+    if (!ok( worker && kit_wait_value( &arrived, 1 ), "it did not start\n" )) return;
+    reader = CreateThread( NULL, 0, read_all_the_time, NULL, 0, NULL );
+    while (reads < READS && !kit.scheds[0].timeouts)
+    {
+        ULONG length;
+        UCHAR flag = 0;
+
+        pQueryUmsThreadInformation( worker->context, UmsThreadIsSuspended, &flag, sizeof(flag),
+                                    &length );
+        said_suspended += flag;
+    }
+    read_enough = 1;
+    ok( !WaitForSingleObject( reader, KIT_LIMIT ), "the reader does not end\n" );
+    CloseHandle( reader );
+    stop = 1;
+    kit_finish();
+    ok( !worker->suspended && !said_suspended,
+        "5 %ld executes failed as if it were suspended, IsSuspended was TRUE %ld times\n",
+        worker->suspended, said_suspended );
+    kit_check();
 }

@@ -133,7 +133,7 @@ enum ke_preempted
 
 /* Take w, which runs on s's thread as we look (s may be wrong or NULL), off it: that thread will
    call ums_left_preempted on its base, with the whole state of the worker saved. Not on the
-   scheduler's own thread. Enters the kernel. WORD_SUSPENDED is set: so a worker that makes one call
+   scheduler's own thread. Enters the kernel. WORD_SUSPENDED or WORD_HOLD is set: so a worker that makes one call
    after the other, or stands still, leaves by itself with its next call (ums_worker_give_way). */
 enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w );
 

@@ -51,6 +51,7 @@ static void print_word( uint64_t word )
     if (word_suspended( word )) printf( "+SUSPENDED*%u", word_suspended( word ) );
     if (word & WORD_SUSPENDING) printf( "+SUSPENDING*%u", (unsigned int)((word & WORD_SUSPENDING) /
                                                                          SUSPENDING_ONE) );
+    if (word & WORD_HOLD) printf( "+HOLD*%u", (unsigned int)((word & WORD_HOLD) / HOLD_ONE) );
 }
 
 static LONG owner_of( const struct ums_context *context )

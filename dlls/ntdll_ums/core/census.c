@@ -28,7 +28,7 @@ static void count_worker( struct ums_census *census, uint64_t word )
         else census->blocked++;
         break;
     default:
-        if (word & WORD_HELD) census->suspended++;
+        if (word & WORD_HALTED) census->suspended++;
         else census->ready++;
         break;
     }

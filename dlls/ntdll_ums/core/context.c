@@ -133,7 +133,7 @@ static void copy( void *to, const void *from, size_t size )
 /* A dead one may have been suspended once. */
 static int is_suspended( uint64_t word )
 {
-    return (word & WORD_HELD) && word_state( word ) != WORKER_DEAD;
+    return (word & WORD_HALTED) && word_state( word ) != WORKER_DEAD;
 }
 
 ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length,
@@ -223,14 +223,43 @@ uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *l
     do
     {
         if (!word_suspended( word )) return 0;  /* or suspended before it was ours */
-        if (wait && (word & WORD_SUSPENDING)) return SUSPEND_WAIT;
+        if (wait && (word & (WORD_SUSPENDING | WORD_HOLD))) return SUSPEND_WAIT;
     }
     while (!atomic_compare_exchange_weak( &context->word, &word, word - SUSPENDED_ONE ));
     *left = word - SUSPENDED_ONE;
     return word_suspended( word );
 }
 
-int ums_context_hold( struct ums_context *context, uint32_t tid )
+/* Is it parked, or does its thread stand still, suspended, wherever that is? */
+static int stands_still( uint64_t word )
+{
+    return word_state( word ) == WORKER_READY || word_state( word ) == WORKER_QUEUED ||
+           ((word & WORD_SUSPENDED) && !(word & WORD_SUSPENDING));
+}
+
+enum hold_taken ums_context_hold( struct ums_context *context, enum hold_which which, int join,
+                                  uint64_t *word )
+{
+    *word = atomic_load( &context->word );
+    do
+    {
+        if (which == HOLD_STILL && !stands_still( *word )) return HOLD_REFUSED;
+        if ((*word & WORD_HOLD) == WORD_HOLD) return join ? HOLD_REFUSED : HOLD_WAIT;
+        if ((*word & WORD_HOLD) && !join) return HOLD_WAIT;
+    }
+    while (!atomic_compare_exchange_weak( &context->word, word, *word + HOLD_ONE ));
+    *word += HOLD_ONE;
+    return HOLD_TAKEN;
+}
+
+/* Each is given back by who has taken it, who has a reference: so it is there, whatever became of the
+   worker meanwhile. */
+uint64_t ums_context_let_go( struct ums_context *context )
+{
+    return atomic_fetch_sub( &context->word, HOLD_ONE ) - HOLD_ONE;
+}
+
+int ums_context_ref( struct ums_context *context, uint32_t tid )
 {
     uint32_t refs = atomic_load( &context->refs );
 

@@ -182,7 +182,7 @@ static ums_status execute_error( struct ums_context *w, uint64_t word )
     case WORKER_RUNNING:
     case WORKER_INKERNEL: return STATUS_INTERNAL_ERROR;
     case WORKER_DEAD:     return STATUS_INVALID_THREAD;
-    default:              return (word & WORD_HELD) ? STATUS_INVALID_THREAD : STATUS_RETRY;
+    default:              return (word & WORD_HALTED) ? STATUS_INVALID_THREAD : STATUS_RETRY;
     }
 }
 
@@ -261,7 +261,7 @@ static __attribute__((noinline)) int32_t execute_slowly( void *handle,
     word = atomic_load( &w->word );
     do
     {
-        if (word_state( word ) != WORKER_READY || (word & WORD_HELD))
+        if (word_state( word ) != WORKER_READY || (word & WORD_BARRED))
         {
             s->current = before;
             return failed( execute_error( w, word ) );

@@ -80,13 +80,17 @@ enum worker_state
                                                    waits for them */
 #define WORD_SUSPENDED  ((uint64_t)0x7f0000)    /* how often it is suspended; if at all, it may not
                                                    be executed. By who suspends, resumes */
-#define WORD_HELD       (WORD_SUSPENDED | WORD_FOREIGN)         /* by whomever: not to be executed */
-#define WORD_SEQ        ((uint64_t)0x800000)    /* one step of the sequence number in bits 23-63:
+#define WORD_HOLD       ((uint64_t)0x1800000)   /* how many hold it for a moment (hold.c): not to be
+                                                   executed, but not suspended either */
+#define WORD_HALTED     (WORD_SUSPENDED | WORD_FOREIGN)         /* suspended, by whomever */
+#define WORD_BARRED     (WORD_HALTED | WORD_HOLD)               /* not to be executed */
+#define WORD_SEQ        ((uint64_t)0x2000000)   /* one step of the sequence number in bits 25-63:
                                                    each execute and each call is one */
 #define WORD_SEQ_MASK   (~(WORD_SEQ - 1))
 
 #define SUSPENDING_ONE  ((uint64_t)0x1000)
 #define SUSPENDED_ONE   ((uint64_t)0x10000)
+#define HOLD_ONE        ((uint64_t)0x800000)
 
 static inline uint32_t word_suspended( uint64_t word )
 {
@@ -224,7 +228,6 @@ struct ums_context
                                                    outermost hooked call, or 0 */
     void *start;                                /* what CreateRemoteThreadEx was given */
     void *start_param;
-    _Atomic uint32_t hold_taken;                /* somebody holds it for a moment (hold.c) */
     _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
     _Atomic uint32_t killed_here;               /* by this process, which sees to the rest */
     uint32_t tries, timer, ending;              /* its signal handler's: a signal comes later */
@@ -348,7 +351,8 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
    between the end of the count and the resume of the thread waits for that resume; one that comes
    after it never fails. Count, mark and state change together: a resume next to a suspension comes
    before it and finds nothing, or waits until the suspension is complete. */
-#define SUSPEND_WAIT UINT32_MAX                 /* somebody is suspending it: try again */
+#define SUSPEND_WAIT UINT32_MAX                 /* somebody is suspending it, or holds it: try
+                                                   again */
 #define SUSPEND_MAX  0x7f                       /* as on Windows; nothing is counted any more */
 /* These return the count before. *word: the state word as the exchange has left it; a look at it
    later may see what others have done since. A suspension that is there already, or the thread's
@@ -359,8 +363,17 @@ uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *w
 /* A suspension that is being made, until _made says how it ended and returns the word. */
 uint32_t ums_context_suspending( struct ums_context *context, uint64_t *word );
 uint64_t ums_context_suspend_made( struct ums_context *context, int made );
+/* A hold: somebody reads or changes what the worker is. Meanwhile Execute answers with "retry", and
+   who resumes it waits; nobody else sees anything of it. One at a time; with join, beside others
+   too, which may have been stopped for good in theirs: 0 if there are too many. which: in what word
+   it may be taken. *word: as the exchange has left it. */
+enum hold_which { HOLD_ANY, HOLD_STILL };       /* STILL: parked, or its thread is suspended */
+enum hold_taken { HOLD_REFUSED, HOLD_WAIT, HOLD_TAKEN };
+enum hold_taken ums_context_hold( struct ums_context *context, enum hold_which which, int join,
+                                  uint64_t *word );
+uint64_t ums_context_let_go( struct ums_context *context );
 /* A reference, if this still is the context of that thread. */
-int ums_context_hold( struct ums_context *context, uint32_t tid );
+int ums_context_ref( struct ums_context *context, uint32_t tid );
 static inline enum worker_state word_state( uint64_t word )
 {
     return (enum worker_state)(word & WORD_STATE);
@@ -403,7 +416,9 @@ void ums_worker_killed_finish( struct ums_context *w );
 void ums_worker_left_behind( struct ums_context *w );
 void ums_worker_pin( struct ums_context *w ); /* by whoever keeps it from being executed */
 void ums_worker_taken( struct ums_context *w ); /* from a scheduler that is being killed */
-void ums_worker_stopped( struct ums_context *w ); /* by whoever suspended the thread */
+/* By whoever suspended the thread. 1: its suspension keeps the worker stopped from now on, until it
+   is executed; nobody had suspended it but for a hold. */
+int  ums_worker_stopped( struct ums_context *w );
 /* Its thread sleeps in its parking place or stands still in user code, and goes on by itself where
    the worker is executed; WORD_FOREIGN is set. Off its scheduler with it, if it is on one. */
 void ums_worker_held( struct ums_context *w );

@@ -116,7 +116,7 @@ void ums_worker_go_home( struct ums_context *w )
    it leaves by itself, as if it had been found here. */
 void ums_worker_give_way( struct ums_context *w )
 {
-    while ((atomic_load_explicit( &w->word, memory_order_relaxed ) & WORD_HELD) &&
+    while ((atomic_load_explicit( &w->word, memory_order_relaxed ) & WORD_BARRED) &&
            ums_worker_is_carried( w ))
         ke_leave_carrier( w, w->owner, ums_left_preempted, 0 );
 }
@@ -273,10 +273,9 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     atomic_store( &w->tid, 0 );
     atomic_store( &w->self_suspending, 0 );
     atomic_store( &w->kill_pending, 0 );
-    atomic_store( &w->hold_taken, 0 );
     ke_thread_leaves( w );                      /* the last one may be ending still */
     atomic_store( &w->killed_here, 0 );
-    atomic_fetch_and( &w->word, ~(WORD_HELD | WORD_PARKED) );
+    atomic_fetch_and( &w->word, ~(WORD_HALTED | WORD_PARKED) ); /* holds end by themselves */
     atomic_store( &w->park.token, 0 );
     atomic_fetch_add( &w->refs, 1 );
     atomic_store( &w->flags, CONTEXT_SCHEDULED_THREAD );
@@ -442,8 +441,9 @@ void ums_worker_taken( struct ums_context *w )
 /* The worker's home thread has been suspended and stands still, not in the middle of something
    that others wait for (busy). If the worker ran, it is taken off its scheduler [seen: payload 0]:
    from its home by us, from a carrier by the carrier. If it is in a kernel call, that is what its
-   scheduler will find; anywhere else it belongs to nobody anyway. */
-static void take_off( struct ums_context *w, uint64_t stopped )
+   scheduler will find; anywhere else it belongs to nobody anyway. Returns the word that was replaced,
+   0 if none was: a word is never 0 in these states. */
+static uint64_t take_off( struct ums_context *w, uint64_t stopped )
 {
     int64_t begin = ke_clock();
 
@@ -455,21 +455,26 @@ static void take_off( struct ums_context *w, uint64_t stopped )
 
         if (word_state( word ) == WORKER_CARRIED)
         {
-            if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE) return;
+            if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE)
+                return 0;
         }
-        else if (word_state( word ) != WORKER_RUNNING) return;
+        else if (word_state( word ) != WORKER_RUNNING) return 0;
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
                                                WORKER_BLOCKED | stopped ))
         {
             taken_off( mark, owner, PAYLOAD_INTERRUPT, WHY_SUSPENDED );
-            return;
+            return word;
         }
     }
 }
 
-void ums_worker_stopped( struct ums_context *w )
+/* Who is counted in the word of the exchange has suspended the thread, or is about to, for himself;
+   who counts later finds STOPPED and leaves the thread alone (ums_special_suspend). */
+int ums_worker_stopped( struct ums_context *w )
 {
-    take_off( w, WORD_STOPPED );
+    uint64_t word = take_off( w, WORD_STOPPED );
+
+    return word && !(word & WORD_SUSPENDED);
 }
 
 /* Its thread does not leave the parking place, or the signal, before the worker is executed here. So
@@ -494,12 +499,12 @@ void ums_worker_kept( struct ums_context *w )
         uint64_t word = atomic_load( &w->word );
         struct ums_scheduler *owner = w->owner;
 
-        if (!(word & WORD_SUSPENDED)) return;
+        if (!(word & (WORD_SUSPENDED | WORD_HOLD))) return;
         if (word_state( word ) == WORKER_CARRIED)
         {
             if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE) return;
         }
-        else if (word_state( word ) != WORKER_RUNNING || (word & WORD_SUSPENDING) ||
+        else if (word_state( word ) != WORKER_RUNNING || (word & (WORD_SUSPENDING | WORD_HOLD)) ||
                  atomic_load( &w->self_suspending )) return;
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
                                                WORKER_BLOCKED | WORD_STOPPED ))
@@ -519,7 +524,7 @@ int ums_worker_faulted( struct ums_context *w, uint64_t word )
                                                    execute */
     struct ums_mark mark;
 
-    if (word & (WORD_HELD | WORD_SUSPENDING)) return 0;
+    if (word & (WORD_BARRED | WORD_SUSPENDING)) return 0;
     mark = ums_mark( w );
     if (!atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED |
                                          WORD_STOPPED )) return 0;
@@ -535,7 +540,7 @@ void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
     struct ums_mark mark = ums_mark( w );
     struct ums_list *list;
 
-    do if (word_state( word ) != WORKER_BLOCKED || (word & WORD_HELD) ||
+    do if (word_state( word ) != WORKER_BLOCKED || (word & WORD_BARRED) ||
            !(word & (WORD_STOPPED | WORD_PREEMPTED))) return;
     while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_QUEUED ));
     ums_note( mark, NULL, EVENT_QUEUE, 0 );

@@ -86,102 +86,104 @@ NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *tar
 /* From here on it cannot be executed, and who resumes it waits. *stopped: it had been stopped, and
    resumed since. 0: too often already, or the thread has just ended. */
 int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                       uint32_t *count, int *stopped )
+                       int *stopped )
 {
     uint64_t word = 0;
+    uint32_t count;
 
-    if (!ums_context_hold( target, tid )) return 0;
+    if (!ums_context_ref( target, tid )) return 0;
     ums_hold_self( self, 1 );
-    while ((*count = ums_context_suspending( target, &word )) == SUSPEND_WAIT)
+    while ((count = ums_context_suspending( target, &word )) == SUSPEND_WAIT)
         ums_let_others_go_on( self );
-    *stopped = !*count && (word & WORD_STOPPED);
-    if (*count != SUSPEND_MAX) return 1;
+    *stopped = !count && (word & WORD_STOPPED);
+    if (count != SUSPEND_MAX) return 1;
     ums_hold_self( self, -1 );
     ums_context_unref( target );
     return 0;
 }
 
-/* If it could not be made, and the worker has given way to it, it goes to its list. Returns the word
-   that is left. */
-uint64_t ums_suspend_end( struct ums_context *self, struct ums_context *target, int made )
+/* If it could not be made, and the worker has given way to it, it goes to its list. */
+void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made )
 {
     uint64_t word = ums_context_suspend_made( target, made );
 
     if (!made) ums_worker_queue_stopped( target, word );
     ums_hold_self( self, -1 );
     ums_context_unref( target );
-    return word;
 }
 
-/* Until nobody is in the middle of suspending it but those that we know of. Nobody of them waits for
-   us: the worker stands still already, and is not busy. */
-static void wait_for_others( const struct ums_context *target, uint64_t known )
+/* ---- holds ---- */
+
+/* Who has one may have been suspended or killed in it, so it is not waited for for ever. Not while
+   self is held: who has it may have to stop self. */
+int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                   enum hold_which which )
 {
     int64_t begin = ke_clock();
+    enum hold_taken taken;
+    uint64_t word;
+    int join = 0;
 
-    while ((atomic_load( &target->word ) & WORD_SUSPENDING) > known && ke_clock() - begin < PATIENCE)
+    if (!ums_context_ref( target, tid )) return 0;
+    while ((taken = ums_context_hold( target, which, join, &word )) == HOLD_WAIT)
+    {
         SwitchToThread();
+        join = ke_clock() - begin > PATIENCE;
+    }
+    if (taken == HOLD_TAKEN)
+    {
+        ums_hold_self( self, 1 );
+        return 1;
+    }
+    ums_context_unref( target );
+    return 0;
 }
 
-/* How often a thread is suspended, to the system: as often as is counted, and a worker that was
-   stopped in user code once at least, until it is executed. Who has come while a suspension that
-   comes to nothing was counted has suspended the thread for himself, which makes one too many for a
-   worker that stands still for the first of them. But he counts before he suspends: taken off before
-   he has, that would be the one that the thread stands still for, and it would run on as one that is
-   stopped. Who comes behind the wait changes nothing: he finds it suspended and adds his own. */
-void ums_drop_surplus( HANDLE thread, const struct ums_context *target, uint32_t count,
-                       uint64_t left )
+/* What gave way to the hold, or was resumed in it, goes to its list now. */
+void ums_let_go_word( struct ums_context *self, struct ums_context *target )
 {
-    if (count || !(left & WORD_STOPPED) || !word_suspended( left )) return;
-    wait_for_others( target, 0 );
-    ums_resume_worker( thread, target, NULL );
+    ums_worker_queue_stopped( target, ums_context_let_go( target ) );
+    ums_hold_self( self, -1 );
+    ums_context_unref( target );
 }
 
-/* One at a time: what is one too many afterwards (drop_surplus) can be told of a single one only. Who
-   has a hold may have been suspended or killed in it, so it is not waited for ever. Not while self is
-   held: whose turn it is may have to stop it. */
-void ums_take_turn( struct ums_context *target )
-{
-    int64_t begin = ke_clock();
-
-    while (atomic_exchange( &target->hold_taken, 1 ) && ke_clock() - begin < PATIENCE)
-        SwitchToThread();
-}
-
+/* How often the thread is suspended, to the system: as often as is counted, once at least if it was
+   stopped in user code, until it is executed, and once more for each hold that has stopped it. A
+   worker that the hold itself has stopped keeps the hold's suspension (ums_worker_stopped). */
 int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold )
 {
     uint32_t tid = atomic_load( &target->tid );
+    uint64_t word;
 
-    if (!tid) return 0;
-    ums_take_turn( target );
-    if (!ums_suspend_begin( self, target, tid, &hold->count, &hold->stopped ))
-    {
-        atomic_store( &target->hold_taken, 0 );
-        return 0;
-    }
+    if (!tid || !ums_hold_word( self, target, tid, HOLD_ANY )) return 0;
+    word = atomic_load( &target->word );
     hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME,
                                FALSE, tid );
-    hold->held = !hold->stopped && hold->thread && hold_still( hold->thread, target, self );
-    ums_worker_stopped( target );
+    /* stopped already, and resumed since: nobody resumes it now, and it cannot be executed */
+    hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
+                 hold_still( hold->thread, target, self );
+    if (ums_worker_stopped( target )) hold->held = 0;
     return 1;
 }
 
-/* dead: nobody is there to go on. Who resumes it has waited until now: nobody has queued it. Who had
-   counted before us, so that a stopped worker stands still for his suspension and not for ours, must
-   have made it before we undo ours. */
-void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold,
-                 int dead )
+/* Somebody who suspends a stopped worker for himself has counted, and may not have done it yet: the
+   thread stands still for our suspension, and would run on as one that is stopped. */
+static void wait_for_suspenders( const struct ums_context *target )
 {
-    int stopped = !hold->count && (atomic_load( &target->word ) & WORD_STOPPED);
-    uint64_t left;
+    int64_t begin = ke_clock();
 
-    if (!dead && hold->count) wait_for_others( target, SUSPENDING_ONE );
-    if (!dead && hold->held && !stopped) ums_resume_worker( hold->thread, target, NULL );
-    ums_hold_self( self, 1 );
-    left = ums_suspend_end( self, target, dead );
-    if (!dead && stopped && hold->thread)
-        ums_drop_surplus( hold->thread, target, hold->count, left );
-    atomic_store( &target->hold_taken, 0 );
-    ums_hold_self( self, -1 );
+    while ((atomic_load( &target->word ) & WORD_SUSPENDING) && ke_clock() - begin < PATIENCE)
+        SwitchToThread();
+}
+
+/* dead: nobody is there to go on. Who resumes it has waited until now: nobody has queued it. */
+void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold, int dead )
+{
+    if (!dead && hold->held)
+    {
+        if (atomic_load( &target->word ) & WORD_STOPPED) wait_for_suspenders( target );
+        ums_resume_worker( hold->thread, target, NULL );
+    }
+    ums_let_go_word( self, target );
     if (hold->thread) CloseHandle( hold->thread );
 }

@@ -23,28 +23,19 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
 {
     struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
     NTSTATUS status = native( call );           /* checks handle, rights and memory */
-    uint32_t tid, count;
+    uint32_t tid;
     HANDLE thread;
-    uint64_t left;
-    int stopped;
 
     (void)row;
     if (status || !target || target == self || target->kind != CONTEXT_WORKER) return status;
     tid = atomic_load( &target->tid );
-    ums_take_turn( target );
-    if (!ums_suspend_begin( self, target, tid, &count, &stopped ))
-    {
-        atomic_store( &target->hold_taken, 0 );
-        return status;
-    }
+    if (!ums_hold_word( self, target, tid, HOLD_STILL )) return status;
     if ((thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )))
-        ke_worker_context( target, thread, count != 0, (CONTEXT *)call->args[1] );
-    ums_hold_self( self, 1 );
-    left = ums_suspend_end( self, target, 0 );
-    if (stopped && thread) ums_drop_surplus( thread, target, count, left );
-    atomic_store( &target->hold_taken, 0 );
-    ums_hold_self( self, -1 );
-    if (thread) CloseHandle( thread );
+    {
+        ke_worker_context( target, thread, (CONTEXT *)call->args[1] );
+        CloseHandle( thread );
+    }
+    ums_let_go_word( self, target );
     return status;
 }
 

@@ -39,7 +39,6 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     uint32_t tid = thread == GetCurrentThread() ? GetCurrentThreadId() : ums_thread_id( thread );
     struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
     NTSTATUS status;
-    uint32_t count;
     int stopped;
 
     (void)row;
@@ -50,7 +49,7 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
 
     /* Stopped while it ran and resumed since: its thread stands still, suspended once, until it is
        executed; a further suspension is only counted. */
-    if (!ums_suspend_begin( self, target, tid, &count, &stopped )) return (uint64_t)native( call );
+    if (!ums_suspend_begin( self, target, tid, &stopped )) return (uint64_t)native( call );
     if (stopped)
     {
         ums_suspend_end( self, target, 1 );

@@ -8,10 +8,8 @@
 #define UMS_THREADS_H
 
 #include <windows.h>
+#include "core/ums_core.h"
 #include "hook.h"
-
-struct ums_context;
-struct ums_scheduler;
 
 /* 100 ns. So long we wait for a suspension that is being made. Whoever makes it may have been
    suspended in the middle of it, by our caller even; or the machine is busy, and then it would be
@@ -50,30 +48,24 @@ NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *tar
 /* From here on it cannot be executed, and who resumes it waits. *stopped: it had been stopped, and
    resumed since. 0: too often already, or the thread has just ended. */
 int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                       uint32_t *count, int *stopped );
+                       int *stopped );
+void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made );
 
-/* The word that is left. */
-uint64_t ums_suspend_end( struct ums_context *self, struct ums_context *target, int made );
+/* A hold of the word alone (ums_core.h): 0 if there is nothing to hold. Not while self is held,
+   which it is until ums_let_go_word. */
+int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                   enum hold_which which );
+void ums_let_go_word( struct ums_context *self, struct ums_context *target );
 
-/* Behind a suspension that came to nothing: put right how often the thread is suspended, to the
-   system. left: of ums_suspend_end. */
-void ums_drop_surplus( HANDLE thread, const struct ums_context *target, uint32_t count,
-                       uint64_t left );
-
-/* A worker that stands still where nobody waits for it, off its carrier, and cannot be executed:
-   somebody suspends it, in vain at last. */
+/* A worker whose thread stands still where nobody waits for it, off its carrier, and that cannot be
+   executed. */
 struct hold
 {
-    uint32_t count;                             /* how often it was suspended before */
-    int      stopped;                           /* its thread stood still already */
-    int      held;                              /* we have suspended that */
-    HANDLE   thread;
+    int    held;                                /* the thread is suspended for this hold */
+    HANDLE thread;
 };
 
-/* One at a time; hold_taken gives the turn back. Not while self is held. */
-void ums_take_turn( struct ums_context *target );
-
-/* 0: suspended too often already, or ended. */
+/* 0: held too often already, or ended. */
 int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold );
 
 /* dead: nobody is there to go on. */

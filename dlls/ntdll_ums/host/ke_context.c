@@ -171,15 +171,12 @@ static void find_registers( struct ums_context *w, CONTEXT *home )
     else unwind_our_frames( home );
 }
 
-void ke_worker_context( struct ums_context *w, void *thread, int suspended, CONTEXT *context )
+void ke_worker_context( struct ums_context *w, void *thread, CONTEXT *context )
 {
-    enum worker_state state = word_state( atomic_load( &w->word ) );
     CONTEXT all;
 
     all.ContextFlags = ALL_REGISTERS;
     if (ums_get_context_native( thread, &all )) return;
-    /* what is unwound must not be a stack that is in use */
-    if (!suspended && state != WORKER_READY && state != WORKER_QUEUED) return;
     find_registers( w, &all );
     copy_registers( context, &all, context->ContextFlags );
 }

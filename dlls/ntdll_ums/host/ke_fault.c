@@ -155,7 +155,7 @@ static void fault_done( struct fault *fault )
 
 static void fault_begin( struct fault *fault )
 {
-    if (!ums_context_hold( fault->w, fault->tid ))
+    if (!ums_context_ref( fault->w, fault->tid ))
     {
         atomic_store( &fault->state, FAULT_NONE );
         return;

@@ -166,13 +166,13 @@ static int is_asleep( const struct ums_context *w, const struct linux_context *f
     return is_in_wait( frame ) && frame->rdi == (ULONG_PTR)&w->park.token;
 }
 
-/* Who suspends a worker from inside counts it first: then this is no matter of ours. */
+/* Who suspends or holds a worker from inside counts that first: then this is no matter of ours. */
 static enum place find_place( const struct ums_context *w, const struct linux_context *frame )
 {
     uint64_t word = atomic_load( &w->word );
     enum worker_state state = word_state( word );
 
-    if (word & WORD_SUSPENDING) return PLACE_CALL;
+    if (word & (WORD_SUSPENDING | WORD_HOLD)) return PLACE_CALL;
     switch (state)
     {
     case WORKER_BLOCKED:
@@ -199,7 +199,8 @@ static void released( struct ums_context *w )
 {
     uint64_t word = atomic_fetch_and( &w->word, ~WORD_FOREIGN ) & ~WORD_FOREIGN;
 
-    if (word_state( word ) == WORKER_BLOCKED && (word & WORD_PREEMPTED) && !(word & WORD_SUSPENDED))
+    if (word_state( word ) == WORKER_BLOCKED && (word & WORD_PREEMPTED) &&
+        !(word & (WORD_SUSPENDED | WORD_HOLD)))
         ke_warden_ask( w, KE_RESUMED, 0 );
 }
 

@@ -196,9 +196,12 @@ static void wait_for_carrier( struct ums_context *w )
 static enum ke_answer hold( struct slot *slot )
 {
     struct ums_context *w = slot->w;
+    uint64_t word;
     int in_call;
 
-    if (suspensions( slot->tid ) <= word_suspended( atomic_load( &w->word ) )) return KE_LEAVE_IT;
+    word = atomic_load( &w->word );
+    if (suspensions( slot->tid ) <= word_suspended( word ) + (word & WORD_HOLD) / HOLD_ONE)
+        return KE_LEAVE_IT;
     in_call = slot->question == KE_RUNNING && !ke_is_user_code( slot->rip );
     if (!change_slot( slot, SLOT_TAKEN, SLOT_DECIDED )) return KE_LEAVE_IT;
     if (in_call) w->preempted = 0;
@@ -212,7 +215,7 @@ static enum ke_answer find_answer( struct slot *slot )
 {
     enum ke_answer answer = KE_LEAVE_IT;
 
-    if (!ums_context_hold( slot->w, slot->tid )) return KE_LEAVE_IT;
+    if (!ums_context_ref( slot->w, slot->tid )) return KE_LEAVE_IT;
     if (slot->question == KE_RESUMED)
         ums_worker_queue_stopped( slot->w, atomic_load( &slot->w->word ) );
     else answer = hold( slot );
@@ -253,7 +256,7 @@ static int worker_is_gone( struct ums_context *w )
     uint32_t tid = atomic_load( &w->tid );
     int done;
 
-    if (!tid || !ums_context_hold( w, tid )) return 1;
+    if (!tid || !ums_context_ref( w, tid )) return 1;
     ums_worker_killed( w );
     done = word_state( atomic_load( &w->word ) ) == WORKER_DEAD;
     ums_context_unref( w );
@@ -277,8 +280,8 @@ static void queue_forgotten( struct ums_context *w )
     uint64_t word = atomic_load( &w->word );
     uint32_t tid = atomic_load( &w->tid );
 
-    if (word_state( word ) != WORKER_BLOCKED || (word & WORD_HELD) || !(word & WORD_PREEMPTED) ||
-        !ums_context_hold( w, tid )) return;
+    if (word_state( word ) != WORKER_BLOCKED || (word & WORD_BARRED) || !(word & WORD_PREEMPTED) ||
+        !ums_context_ref( w, tid )) return;
     ums_worker_queue_stopped( w, word );
     ums_context_unref( w );
 }

@@ -62,9 +62,9 @@ int ke_exceptions_start( void );
 int ke_exceptions_seen( void );                 /* is it in place? */
 
 /* ke_context.c; thread: a handle of the worker's. The registers that context's flags ask for, of a
-   worker that cannot be executed now; context already holds those of its home thread. suspended:
-   it stands still wherever it is. */
-void ke_worker_context( struct ums_context *w, void *thread, int suspended, CONTEXT *context );
+   worker that is held where it stands still (HOLD_STILL: what is unwound must not be a stack that is
+   in use); context already holds those of its home thread. */
+void ke_worker_context( struct ums_context *w, void *thread, CONTEXT *context );
 /* Give it those that context's flags name: it stands still, off its carrier, and cannot be
    executed. */
 ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context );
