@@ -331,3 +331,122 @@ START_TEST( suspend_get_context )
     sched_free( &sched );
     CloseHandle( yielded_event );
 }
+
+/* ---- other ways to resume ---- */
+
+static NTSTATUS (NTAPI *alert_resume)( HANDLE thread, ULONG *count );
+
+/* 5 NtAlertResumeThread resumes as ResumeThread does: the worker is not suspended any more */
+START_TEST( suspend_alert_resume )
+{
+    PUMS_COMPLETION_LIST list = list_create();
+    struct worker worker = { 0 };
+    ULONG count = 77;
+
+    alert_resume = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtAlertResumeThread" );
+    if (!ok( alert_resume != NULL, "no NtAlertResumeThread\n" )) return;
+    if (!ok( worker_create( &worker, list, NULL, NULL, 0 ), "no worker, error %lu\n",
+             GetLastError() ))
+        return;
+    ok( list_wait( list ) == worker.context, "not queued\n" );
+    ok( SuspendThread( worker.thread ) == 0, "SuspendThread: error %lu\n", GetLastError() );
+    ok( context_is_suspended( worker.context ) == 1, "5 IsSuspended after SuspendThread\n" );
+    ok( !alert_resume( worker.thread, &count ) && count == 1,
+        "NtAlertResumeThread: previous count %lu\n", count );
+    ok( context_is_suspended( worker.context ) == 0, "5 IsSuspended after NtAlertResumeThread\n" );
+    finish_workers( list, &worker, 1, 1 );
+    ok( worker.finished, "5 it did not run after resume\n" );
+    ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
+    pDeleteUmsCompletionList( list );
+}
+
+/* ---- the previous count ---- */
+
+static volatile LONG tick_running, tick_end;
+static HANDLE tick_event;
+
+/* At home, where it can be stopped: it has made a call. */
+static void tick( struct worker *worker )
+{
+    (void)worker;
+    while (!tick_end)
+    {
+        Sleep( 0 );
+        tick_running++;
+    }
+}
+
+static enum sched_action leave_blocked( struct sched *sched, UMS_SCHEDULER_REASON reason,
+                                        ULONG_PTR payload, void *param )
+{
+    (void)sched; (void)payload; (void)param;
+    if (reason != UmsSchedulerThreadBlocked || !tick_running || tick_end) return SCHED_DEFAULT;
+    SetEvent( tick_event );
+    return SCHED_LEAVE;
+}
+
+/* 5 each call gives the count before, for a worker that was stopped while it ran, too, again and
+ * again before it is executed */
+START_TEST( suspend_stopped_count )
+{
+    static struct sched sched;
+    struct worker worker = { 0 };
+    ULONGLONG start;
+    DWORD count;
+    int i;
+
+    tick_event = CreateEventA( NULL, FALSE, FALSE, NULL );
+    if (!sched_init( &sched )) return;
+    sched.hook = leave_blocked;
+    if (!ok( worker_create( &worker, sched.list, tick, NULL, 0 ), "no worker, error %lu\n",
+             GetLastError() ))
+        return;
+    if (!sched_start( &sched )) return;
+    start = GetTickCount64();
+    while (!tick_running && GetTickCount64() - start < WAIT_BOUND) SwitchToThread();
+    ok( tick_running, "it does not run\n" );
+    for (i = 0; i < 3; i++)
+    {
+        count = SuspendThread( worker.thread );
+        ok( count == 0, "5 SuspendThread %d: previous count %ld, expected 0\n", i, count );
+        count = SuspendThread( worker.thread );
+        ok( count == 1, "5 again: previous count %ld, expected 1\n", count );
+        if (!i) ok( !WaitForSingleObject( tick_event, WAIT_BOUND ), "5 no Blocked upcall\n" );
+        count = ResumeThread( worker.thread );
+        ok( count == 2, "5 ResumeThread %d: previous count %ld, expected 2\n", i, count );
+        count = ResumeThread( worker.thread );
+        ok( count == 1, "5 again: previous count %ld, expected 1\n", count );
+        ok( context_is_suspended( worker.context ) == 0, "5 IsSuspended after the last resume\n" );
+        count = ResumeThread( worker.thread );
+        ok( count == 0, "5 one too many: previous count %ld, expected 0\n", count );
+    }
+    tick_end = 1;
+    sched_join( &sched );
+    finish_workers( sched.list, NULL, 0, 1 );
+    ok( worker.finished, "5 it did not go on\n" );
+    ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
+    sched_free( &sched );
+    CloseHandle( tick_event );
+}
+
+/* ---- terminated ---- */
+
+/* 1.5 a worker that was suspended when it was terminated is suspended no more */
+START_TEST( suspend_terminated )
+{
+    PUMS_COMPLETION_LIST list = list_create();
+    struct worker worker = { 0 };
+
+    if (!ok( worker_create( &worker, list, NULL, NULL, 0 ), "no worker, error %lu\n",
+             GetLastError() ))
+        return;
+    ok( list_wait( list ) == worker.context, "not queued\n" );
+    ok( SuspendThread( worker.thread ) == 0, "SuspendThread: error %lu\n", GetLastError() );
+    ok( TerminateThread( worker.thread, 5 ), "TerminateThread: error %lu\n", GetLastError() );
+    ok( list_wait( list ) == worker.context, "it did not come to its list\n" );
+    ok( context_is_terminated( worker.context ) == 1, "IsTerminated is not TRUE\n" );
+    unverified ok( context_is_suspended( worker.context ) == 0,
+                   "1.5 IsSuspended of a terminated worker is TRUE\n" );
+    ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
+    pDeleteUmsCompletionList( list );
+}

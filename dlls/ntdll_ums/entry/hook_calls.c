@@ -118,6 +118,7 @@ const struct call_row ums_call_rows[] =
              "the last thread is nobody's worker" )
     SPECIAL( "NtSuspendThread", ums_special_suspend, "a suspended worker cannot be executed" )
     SPECIAL( "NtResumeThread", ums_special_resume, "a resumed one can" )
+    SPECIAL( "NtAlertResumeThread", ums_special_resume, "the same; Wine alerts nobody" )
     SPECIAL( "NtGetContextThread", ums_special_get_context, "the registers of a parked worker" )
     SPECIAL( "NtSetContextThread", ums_special_set_context, "the same; of itself it never returns" )
     SPECIAL( "NtQueryInformationThread", ums_special_query_thread, "ThreadUmsInformation" )
