@@ -134,6 +134,7 @@ static void take_keeps_the_suspended_bit_and_the_dead( void **state )
     (void)state;
     assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
     atomic_fetch_or( &a->word, WORD_SUSPENDED );
+    ums_list_will_push( list, b );
     atomic_store( &b->word, WORKER_DEAD );
     ums_list_push( list, a );
     ums_list_push( list, b );
@@ -144,6 +145,82 @@ static void take_keeps_the_suspended_bit_and_the_dead( void **state )
     ums_list_delete( list );
     drop( a );
     drop( b );
+}
+
+static struct ums_context *dead_context( struct ums_list *list )
+{
+    struct ums_context *context;
+
+    assert_int_equal( ums_context_create( &context ), STATUS_SUCCESS );
+    ums_list_will_push( list, context );
+    atomic_store( &context->word, (atomic_load( &context->word ) & ~WORD_STATE) | WORKER_DEAD );
+    ums_list_push( list, context );
+    return context;
+}
+
+/* One that was deleted before it was dequeued, and whose slot somebody wants, is in nobody's way. */
+static void the_deleted_are_left_out( void **state )
+{
+    struct ums_context *a = queued_context(), *b, *c = queued_context(), *d, *again, *first;
+    struct ums_list *list;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    ums_list_push( list, a );
+    b = dead_context( list );
+    ums_list_push( list, c );
+    d = dead_context( list );
+    drop( b );
+    drop( d );
+    assert_int_equal( ums_context_create( &again ), STATUS_SUCCESS );
+    assert_true( again != b && again != d );    /* still linked */
+    first = ums_list_take( list );
+    assert_ptr_equal( first, c );
+    assert_ptr_equal( ums_list_next( c ), a );
+    assert_null( ums_list_next( a ) );
+    drop( again );
+    assert_int_equal( ums_context_create( &again ), STATUS_SUCCESS );
+    assert_int_equal( atomic_load( &b->refs ) + atomic_load( &d->refs ), again == b || again == d );
+    drop( again );
+    b = dead_context( list );
+    drop( b );
+    assert_null( ums_list_take( list ) );       /* nothing is left */
+    ums_list_delete( list );
+    drop( a );
+    drop( c );
+}
+
+/* One that gets another thread before it was dequeued is queued by that one only, and the others stay
+   in their order. */
+static void one_that_is_used_again_is_on_no_list( void **state )
+{
+    struct ums_context *a = queued_context(), *b, *c = queued_context(), *w, *first;
+    struct ums_list *list, *other;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    assert_int_equal( ums_list_create( &other ), STATUS_SUCCESS );
+    ums_list_push( list, a );
+    b = dead_context( list );
+    ums_list_push( list, c );
+    assert_int_equal( ums_worker_bind( b, other, NULL, NULL, &w ), STATUS_SUCCESS );
+    assert_ptr_equal( w, b );
+    atomic_store( &b->word, (atomic_load( &b->word ) & ~WORD_STATE) | WORKER_QUEUED );
+    ums_list_push( other, b );
+    first = ums_list_take( list );
+    assert_ptr_equal( first, c );
+    assert_ptr_equal( ums_list_next( c ), a );
+    assert_null( ums_list_next( a ) );
+    assert_ptr_equal( ums_list_take( other ), b );
+    assert_null( ums_list_next( b ) );
+    atomic_store( &b->word, (atomic_load( &b->word ) & ~WORD_STATE) | WORKER_STARTING );
+    ums_worker_unbind( b );
+    assert_int_equal( atomic_load( &b->refs ), 1 );
+    ums_list_delete( list );
+    ums_list_delete( other );
+    drop( a );
+    drop( b );
+    drop( c );
 }
 
 static void the_event_is_set_on_edges_once_asked_for( void **state )
@@ -402,6 +479,8 @@ int main( void )
 #endif
         cmocka_unit_test( an_edge_wakes_everybody_once ),
         cmocka_unit_test( take_keeps_the_suspended_bit_and_the_dead ),
+        cmocka_unit_test( the_deleted_are_left_out ),
+        cmocka_unit_test( one_that_is_used_again_is_on_no_list ),
         cmocka_unit_test( the_event_is_set_on_edges_once_asked_for ),
         cmocka_unit_test( a_list_survives_its_deletion_while_somebody_signals ),
         cmocka_unit_test( handles_are_checked ),

@@ -252,3 +252,109 @@ START_TEST( list_shared )
     for (i = 0; i < 2; i++) sched_free( &shared_scheds[i] );
     ok( pDeleteUmsCompletionList( list ), "delete failed, error %lu\n", GetLastError() );
 }
+
+/* ---- terminated, and not dequeued ---- */
+
+static BOOL bind_again( struct worker *worker, PUMS_COMPLETION_LIST list );
+
+/* Two that end on the list, and are not dequeued. */
+static BOOL let_them_end( PUMS_COMPLETION_LIST list, struct worker *workers )
+{
+    ULONGLONG start = GetTickCount64();
+    int i;
+
+    for (i = 0; i < 2; i++)
+    {
+        if (!ok( worker_create( &workers[i], list, NULL, NULL, 0 ), "no worker, error %lu\n",
+                 GetLastError() ))
+            return FALSE;
+        ok( list_wait( list ) == workers[i].context, "not queued\n" );
+    }
+    for (i = 0; i < 2; i++)
+    {
+        ok( TerminateThread( workers[i].thread, 0 ), "TerminateThread: error %lu\n",
+            GetLastError() );
+        while (context_is_terminated( workers[i].context ) != 1 &&
+               GetTickCount64() - start < WAIT_BOUND) SwitchToThread();
+    }
+    return TRUE;
+}
+
+static void take_one( PUMS_COMPLETION_LIST list, PUMS_CONTEXT expected )
+{
+    PUMS_CONTEXT first = list_wait( list );
+
+    ok( first == expected, "D7 something else was dequeued\n" );
+    while (first)
+    {
+        ok( first == expected, "D7 there is something else on the list\n" );
+        first = pGetNextUmsListItem( first );
+    }
+}
+
+/* D7 a context may be deleted as soon as it is terminated [doc]: that it is on a list still is in
+ * nobody's way [guess] */
+START_TEST( completion_list_deleted_dead )
+{
+    PUMS_COMPLETION_LIST list = list_create();
+    struct worker workers[2] = { { 0 } }, later[2] = { { 0 } };
+    int i;
+
+    if (!let_them_end( list, workers )) return;
+    for (i = 0; i < 2; i++)
+        ok( worker_delete( &workers[i] ), "context not deleted, error %lu\n", GetLastError() );
+    /* these may get their memory */
+    for (i = 0; i < 2; i++)
+    {
+        if (!ok( worker_create( &later[i], list, NULL, NULL, 0 ), "no worker, error %lu\n",
+                 GetLastError() ))
+            return;
+        take_one( list, later[i].context );
+    }
+    finish_workers( list, later, 2, 2 );
+    for (i = 0; i < 2; i++) ok( worker_delete( &later[i] ), "not deleted: %lu\n", GetLastError() );
+    ok( list_stays_empty( list, 0 ), "something is left\n" );
+    pDeleteUmsCompletionList( list );
+}
+
+/* D7 the same, used for another thread [guess] */
+START_TEST( completion_list_reused_dead )
+{
+    PUMS_COMPLETION_LIST list = list_create();
+    struct worker workers[2] = { { 0 } };
+    int i;
+
+    if (!let_them_end( list, workers )) return;
+    for (i = 0; i < 2; i++)
+    {
+        CloseHandle( workers[i].thread );
+        if (!ok( bind_again( &workers[i], list ), "5 not used again, error %lu\n", GetLastError() ))
+            return;
+    }
+    finish_workers( list, NULL, 0, 2 );
+    for (i = 0; i < 2; i++)
+    {
+        ok( workers[i].finished, "5 worker %d did not run\n", i );
+        ok( worker_delete( &workers[i] ), "context not deleted, error %lu\n", GetLastError() );
+    }
+    pDeleteUmsCompletionList( list );
+}
+
+static DWORD WINAPI finish_again( void *arg )
+{
+    ((struct worker *)arg)->finished = 1;
+    return 0;
+}
+
+static BOOL bind_again( struct worker *worker, PUMS_COMPLETION_LIST list )
+{
+    struct attr_buffer buffer;
+    LPPROC_THREAD_ATTRIBUTE_LIST attrs = attr_list_make( &buffer, worker->context, list );
+
+    if (!attrs) return FALSE;
+    worker->finished = 0;
+    worker->thread = pCreateRemoteThreadEx( GetCurrentProcess(), NULL, 0, finish_again, worker, 0,
+                                            attrs, &worker->tid );
+    pDeleteProcThreadAttributeList( attrs );
+    return worker->thread != NULL;
+}

@@ -332,7 +332,8 @@ START_TEST( scenario_io_apc )
     ok( apcs == 3 * ROUNDS, "B27: %ld APCs ran, expected %d\n", apcs, 3 * ROUNDS );
 }
 
-/* An APC that waits for the other worker of the only scheduler, out of waits that return at once.
+/* An APC that waits for the other worker of the only scheduler, out of waits that return at once,
+   or would, because the APC is there already.
    The scheduler has to be told, or nobody sets the event. */
 static void CALLBACK waiting_apc( ULONG_PTR number )
 {
@@ -351,7 +352,8 @@ static DWORD apc_wait_body( struct kit_worker *worker )
         kit_yield( worker, NULL );
         QueueUserAPC( waiting_apc, GetCurrentThread(), i );
         if (i % 2) step( 100 + i, SleepEx( 0, TRUE ) == WAIT_IO_COMPLETION );
-        else step( 200 + i, WaitForSingleObjectEx( server, 0, TRUE ) == WAIT_IO_COMPLETION );
+        else step( 200 + i, WaitForSingleObjectEx( server, i % 4 ? KIT_LIMIT : 0, TRUE ) ==
+                            WAIT_IO_COMPLETION );
         check_thread( worker );
         kit_yield( worker, NULL );
     }

@@ -198,6 +198,9 @@ static const char *start( void )
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                         (const char *)&private_interface, &pinned );
     ums_straight = ums_carry && !ums_recording && !hud;
+    if (!ums_hook_apc_install())
+        ums_info( "APCs: this ntdll's entry for them is not known; those of a worker run when they "
+                  "come, beside its scheduler" );
     ke_signal_start();
     ums_grace = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,

@@ -81,7 +81,7 @@ static void print_task( const struct task *task )
     {
         print_word( atomic_load( &context->word ) );
         printf( " busy %u refs %u local %u inside %d token %u owner %ld", context->busy, context->refs,
-                context->local, context->inside != 0, context->park.token, owner_of( context ) );
+                context->local, inside_any( &context->inside ), context->park.token, owner_of( context ) );
     }
     printf( "\n" );
 }

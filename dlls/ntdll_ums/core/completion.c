@@ -17,6 +17,13 @@
  *  - GetUmsCompletionListEvent sets asked, then looks at head, and sets the event if something is
  *    there; a pusher that did not see asked had changed head before.
  * Stale signals happen (an edge whose contexts a poll has taken) and are allowed.
+ *
+ * The dead. Live workers that are linked stay where they are: nobody can execute, delete or bind them.
+ * A terminated one may be deleted, or get another thread, before it was dequeued. So it is linked
+ * with a reference of its own (ums_list_will_push), which the walk over its chain drops: until then
+ * the slot is nobody else's, and its link leads on. One that was deleted is left out of the chain that
+ * is handed out. One that is to be used again is taken off first (ums_list_forget): "on" says where
+ * it is, from before the moment at which it can be seen dead until the walk has passed it.
  */
 
 #include "watch/record.h"
@@ -99,6 +106,7 @@ void ums_list_push( struct ums_list *list, struct ums_context *context )
 {
     struct ums_context *head = atomic_load_explicit( &list->head, memory_order_relaxed );
 
+    atomic_store_explicit( &context->on, list, memory_order_relaxed );
     do atomic_store_explicit( &context->link, head, memory_order_relaxed );
     while (!atomic_compare_exchange_weak( &list->head, &head, context ));
 
@@ -109,6 +117,70 @@ void ums_list_push( struct ums_list *list, struct ums_context *context )
     if (atomic_load( &list->asked )) ke_event_set( list->event );
 }
 
+/* Before a worker can be seen dead that will be pushed then: the list holds a reference to it from now
+   on. */
+void ums_list_will_push( struct ums_list *list, struct ums_context *context )
+{
+    atomic_fetch_add( &context->refs, 1 );
+    atomic_store( &context->on, list );
+}
+
+static int is_in( const struct ums_context *chain, const struct ums_context *context )
+{
+    while (chain && chain != context) chain = atomic_load( &chain->link );
+    return chain != NULL;
+}
+
+/* Take a dead one off this list: everything is taken, and put back without it, in the same order. Who
+   looks meanwhile finds the list empty, and is woken when something is put back. 0: it is not there;
+   somebody is about to push it, or walks over a chain that it is in. */
+static int remove_from( struct ums_list *list, struct ums_context *context )
+{
+    struct ums_context *chain = atomic_exchange( &list->head, NULL ), *back = NULL, *next;
+    int found = is_in( chain, context );
+
+    for (; chain; chain = next)                 /* turn it round: what is pushed last comes first */
+    {
+        next = atomic_load( &chain->link );
+        if (chain == context) continue;
+        atomic_store( &chain->link, back );
+        back = chain;
+    }
+    for (; back; back = next)
+    {
+        next = atomic_load( &back->link );
+        ums_list_push( list, back );
+    }
+    return found;
+}
+
+static int list_ref_live( struct ums_list *list )
+{
+    uint32_t refs = atomic_load( &list->refs );
+
+    do if (!refs) return 0;
+    while (!atomic_compare_exchange_weak( &list->refs, &refs, refs + 1 ));
+    return 1;
+}
+
+/* Nobody will dequeue this dead one, which is to be used again. 0: whoever has it on the way does not
+   come to an end; the caller may try again. What is read of "on" may be a list of long ago: its slot
+   is another list's then, or nobody's, and taking from it and putting back does no harm. */
+int ums_list_forget( struct ums_context *context )
+{
+    struct ums_list *list = atomic_load( &context->on );
+    int found = 0;
+
+    if (!list) return 1;
+    if (!list_ref_live( list )) return 0;
+    if (atomic_load( &context->on ) == list) found = remove_from( list, context );
+    ums_list_unref( list );
+    if (!found) return 0;
+    atomic_store( &context->on, NULL );
+    ums_context_unref( context );
+    return 1;
+}
+
 /* The calling thread's scheduler, if anything is recorded and the thread is one. */
 static struct ums_scheduler *recorded_scheduler( void )
 {
@@ -117,6 +189,27 @@ static struct ums_scheduler *recorded_scheduler( void )
     if (__builtin_expect( !ums_recording, 1 )) return NULL;
     self = ke_current();
     return self && self->kind == CONTEXT_SCHEDULER ? self->scheduler : NULL;
+}
+
+/* The chain is the caller's alone, and nothing in it can be executed yet: links may be changed. */
+static struct ums_context *leave_out_deleted( struct ums_context *first )
+{
+    struct ums_context *context = first, *before = NULL, *next;
+
+    for (; context; context = next)
+    {
+        next = atomic_load( &context->link );
+        if (word_state( atomic_load( &context->word ) ) != WORKER_DEAD || ums_pool_is_live( context ))
+        {
+            before = context;
+            continue;
+        }
+        if (before) atomic_store( &before->link, next );
+        else first = next;
+        atomic_store( &context->on, NULL );
+        ums_context_unref( context );
+    }
+    return first;
 }
 
 /* While it is linked nobody else can take it. */
@@ -135,19 +228,23 @@ struct ums_context *ums_list_take( struct ums_list *list )
     struct ums_scheduler *s;
 
     if (!atomic_load( &list->head )) return NULL;
-    first = atomic_exchange( &list->head, NULL );
+    first = leave_out_deleted( atomic_exchange( &list->head, NULL ) );
     s = recorded_scheduler();
     for (context = first; context; context = next)
     {
         uint64_t word = atomic_load_explicit( &context->word, memory_order_relaxed );
+        int dead;
 
         next = atomic_load( &context->link );
         if (word_state( word ) == WORKER_QUEUED) note_dequeue( s, context );
+        atomic_store( &context->on, NULL );     /* before it can be executed, and linked again */
 
         /* a dead one stays dead; the loop is for the suspended bit, which others may change */
-        while (word_state( word ) == WORKER_QUEUED &&
+        while (!(dead = word_state( word ) == WORKER_DEAD) &&
+               word_state( word ) == WORKER_QUEUED &&
                !atomic_compare_exchange_weak( &context->word, &word,
                                               (word & ~WORD_STATE) | WORKER_READY )) ;
+        if (dead) ums_context_unref( context );
     }
     return first;
 }

@@ -64,7 +64,8 @@ ums_status ums_context_create( struct ums_context **context )
     c->preempted = 0;
     c->scheduler = NULL;
     c->list = NULL;
-    c->inside = 0;
+    inside_reset( &c->inside );
+    atomic_store( &c->on, NULL );
     atomic_store( &c->busy, 0 );
     atomic_store( &c->self_suspending, 0 );
     atomic_store( &c->tid, 0 );

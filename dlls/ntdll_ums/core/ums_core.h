@@ -46,6 +46,7 @@
 #define UMS_CORE_H
 
 #include "ke.h"
+#include "inside.h"
 
 #define UMS_CONTEXT_VERSION 0x0100              /* UMS_VERSION */
 
@@ -224,17 +225,18 @@ struct ums_context
     uint32_t slow_calls;                        /* worker only: hint that it makes calls that may
                                                    block */
     struct ums_scheduler *scheduler;            /* scheduler context: the scheduler */
-    uintptr_t inside;                           /* home thread only: stack pointer of the
-                                                   outermost hooked call, or 0 */
+    _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
     void *start;                                /* what CreateRemoteThreadEx was given */
     void *start_param;
-    _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
     _Atomic uint32_t killed_here;               /* by this process, which sees to the rest */
     uint32_t tries, timer, ending;              /* its signal handler's: a signal comes later */
     struct ke_life life;                        /* of its thread, a scheduler's too */
     _Atomic uint32_t number;                    /* record.h: for life; 0: nothing is recorded */
     _Atomic uint32_t call;                      /* what it is in, or about to enter; the worker's,
                                                    published with the state word */
+    struct ums_inside inside;                   /* home thread only: is it in a call? */
+    _Atomic(struct ums_list *) on;              /* the list that it is linked on, or about to be:
+                                                   completion.c */
 };
 
 /* ---- pool.c ---- */
@@ -299,6 +301,12 @@ static inline int ums_pool_slot( const struct ums_pool *pool, const void *object
            atomic_load_explicit( &pool->made, memory_order_acquire );
 }
 
+/* Is an object, not a pointer from anywhere, open? */
+static inline int ums_pool_is_live( const void *object )
+{
+    return (int)atomic_load( &((const struct ums_pool_header *)object - 1)->live );
+}
+
 /* A live object? */
 static inline int ums_pool_valid( const struct ums_pool *pool, const void *object, size_t size )
 {
@@ -322,6 +330,10 @@ ums_status ums_list_event( void *handle, void **event );
 void ums_list_ref( struct ums_list *list );
 void ums_list_unref( struct ums_list *list );
 void ums_list_push( struct ums_list *list, struct ums_context *context );
+/* A worker that ends, before it can be seen dead; ums_list_push follows. */
+void ums_list_will_push( struct ums_list *list, struct ums_context *context );
+/* Of a dead one: it is on no list any more. 0: not yet, try again. */
+int  ums_list_forget( struct ums_context *context );
 struct ums_context *ums_list_take( struct ums_list *list );
 /* timeout: relative, 100 ns; NULL: for ever. STATUS_TIMEOUT when nothing came */
 ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,

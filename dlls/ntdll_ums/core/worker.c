@@ -73,7 +73,7 @@ static void queue_and_wait( struct ums_context *w, enum worker_state from, uint6
 /* A worker that has breakpoints, or is inside a call that goes on here, must be resumed here. */
 static uint64_t must_stay( const struct ums_context *w )
 {
-    return atomic_load( &w->breakpoints ) || w->inside ? WORD_HOME : 0;
+    return atomic_load( &w->breakpoints ) || inside_any( &w->inside ) ? WORD_HOME : 0;
 }
 
 static void parked_queue( struct ums_context *w, void *from )
@@ -246,6 +246,17 @@ int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status s
 
 /* ---- its life ---- */
 
+/* A dead one, which need not have been dequeued: who pushes it, or walks over the chain that it is in,
+   is waited for. */
+static int use_again( struct ums_context *w )
+{
+    int64_t begin = ke_clock();
+
+    while (word_state( atomic_load( &w->word ) ) == WORKER_DEAD && !ums_list_forget( w ))
+        if (ke_clock() - begin > PATIENCE) return 0;
+    return worker_move( w, WORKER_DEAD, WORKER_STARTING );
+}
+
 /* A thread is about to be made with this context. What the client has stored as user context
    stays [seen]. */
 ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *param,
@@ -256,8 +267,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
 
     if (!w || !list || w->kind != CONTEXT_WORKER) return STATUS_INVALID_PARAMETER;
     if (!ke_home_prepare( w )) return STATUS_NO_MEMORY;
-    if (!worker_move( w, WORKER_NONE, WORKER_STARTING ) &&
-        !worker_move( w, WORKER_DEAD, WORKER_STARTING ))
+    if (!worker_move( w, WORKER_NONE, WORKER_STARTING ) && !use_again( w ))
         return STATUS_INVALID_PARAMETER;
 
     ums_record_worker( w );
@@ -266,7 +276,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->start       = start;
     w->start_param = param;
     w->slow_calls  = 0;
-    w->inside      = 0;
+    inside_reset( &w->inside );
     w->preempted   = 0;
     atomic_store( &w->breakpoints, 0 );
     w->teb         = NULL;
@@ -344,6 +354,7 @@ void ums_worker_end( struct ums_context *w )
     list = w->list;
     ke_set_current( NULL );
     ke_thread_leaves( w );
+    ums_list_will_push( list, w );
     owned = worker_leave( w, WORKER_DEAD );
     if (!owned) worker_move( w, WORKER_BLOCKED, WORKER_DEAD );
     ums_note( mark, owner, EVENT_END, 0 );
@@ -381,7 +392,7 @@ void ums_worker_killed_finish( struct ums_context *w )
     int64_t begin = ke_clock();
     struct ums_mark mark;
     struct ums_list *list;
-    int owned, queued = 0;
+    int owned = 0, queued;
 
     while (ums_worker_is_carried( w ) && left != KE_CARRIER_GONE)
     {
@@ -391,12 +402,23 @@ void ums_worker_killed_finish( struct ums_context *w )
     if (!atomic_exchange( &w->kill_pending, 0 )) return;
     mark = ums_mark( w );
     owner = w->owner;
-    if (!(owned = worker_leave( w, WORKER_DEAD )) &&
-        !worker_move( w, WORKER_BLOCKED, WORKER_DEAD ) &&
-        !worker_move( w, WORKER_CARRIED, WORKER_DEAD ) &&
-        !worker_move( w, WORKER_READY, WORKER_DEAD ) &&
-        !worker_move( w, WORKER_STARTING, WORKER_DEAD ) &&
-        !(queued = worker_move( w, WORKER_QUEUED, WORKER_DEAD ))) return;
+    /* the list's reference comes first; one that is queued may be READY before it is dead */
+    atomic_fetch_add( &w->refs, 1 );
+    if (!(queued = worker_move( w, WORKER_QUEUED, WORKER_DEAD )))
+    {
+        enum worker_state state = word_state( atomic_load( &w->word ) );
+
+        if (state != WORKER_NONE && state != WORKER_DEAD) atomic_store( &w->on, w->list );
+        if (!(owned = worker_leave( w, WORKER_DEAD )) &&
+            !worker_move( w, WORKER_BLOCKED, WORKER_DEAD ) &&
+            !worker_move( w, WORKER_CARRIED, WORKER_DEAD ) &&
+            !worker_move( w, WORKER_READY, WORKER_DEAD ) &&
+            !worker_move( w, WORKER_STARTING, WORKER_DEAD ))
+        {
+            ums_context_unref( w );
+            return;
+        }
+    }
 
     ums_note( mark, NULL, EVENT_END, 0 );
     list = w->list;

@@ -105,23 +105,20 @@ int ums_wait_is_poll( const struct call_row *row, const uint64_t *args )
     return !ums_try_load( (const void *)args[row->timeout], &timeout ) || !timeout;
 }
 
-/* Not if an APC could come in, which would be at the wrong moment. */
-int ums_wait_may_poll( const struct call_row *row, const uint64_t *args )
+static int is_alertable( const struct call_row *row, const uint64_t *args )
 {
-    return row->try_zero && (row->alertable < 0 || !(uint8_t)args[row->alertable]);
+    return row->alertable >= 0 && (uint8_t)args[row->alertable];
 }
 
-/* While the call is under way, at home, "inside" tells callbacks from calls of their own. It is not
-   set on a carrier: what runs there, exception handlers of the program included, has to go home
-   like anything else. */
+/* While the call is under way, at home, callbacks out of it are no calls of their own. */
 static uint64_t call_inside( const struct ums_call *call, const uint64_t *args,
                              struct ums_context *self )
 {
     uint64_t ret;
 
-    self->inside = call->sp;
+    inside_enter( &self->inside, call->sp );
     ret = ums_call_native( call, args );
-    self->inside = 0;
+    inside_leave( &self->inside );
     return ret;
 }
 
@@ -133,7 +130,9 @@ static uint64_t call_wait( const struct call_row *row, const struct ums_call *ca
 
     ums_call_args( call, args );
     at_once = ums_wait_is_poll( row, args );
-    if (at_once || ums_wait_may_poll( row, args ))
+    /* Alertable or not: a signal is looked at before an APC, by Wine's server and by Windows, so a
+       satisfied wait runs none. An APC that is pending would end the wait at once, too. */
+    if (at_once || row->try_zero)
     {
         LARGE_INTEGER zero = { .QuadPart = 0 };
         uint64_t timeout = args[row->timeout];
@@ -142,9 +141,10 @@ static uint64_t call_wait( const struct call_row *row, const struct ums_call *ca
         /* Nobody has been told of this call, so what an APC does that it lets in is not part of it:
            the APC's own waits have to be reported. Nothing of the call is left on the kernel's
            side while the APC runs, which ends with NtContinue: it may even be carried. */
-        if (at_once) return ums_call_native( call, args );
+        if (at_once) return ums_call_native( call, args );  /* and so for an alertable try */
         args[row->timeout] = (uint64_t)(ULONG_PTR)&zero;
-        ret = call_inside( call, args, self );
+        ret = is_alertable( row, args ) ? ums_call_native( call, args )
+                                        : call_inside( call, args, self );
         if ((ums_status)ret != STATUS_TIMEOUT) return ret;
         args[row->timeout] = timeout;
     }
@@ -164,16 +164,50 @@ static uint64_t call_may_block( const struct ums_call *call, struct ums_context 
     return ret;
 }
 
-/* A call made in a callback out of another call, or by the shim itself, is part of that one. The
-   stack pointer tells: stacks grow downwards, and a frame that was left by an exception or
-   longjmp lies below the caller. */
+void ums_abandon_call( struct ums_context *self )
+{
+    inside_leave( &self->inside );
+    ums_worker_back( self );
+}
+
+/* A call made in a callback out of another call, or by the shim itself, is part of that one. */
 int ums_call_is_nested( struct ums_context *self, uintptr_t here )
 {
-    if (!self->inside) return 0;
-    if (here < self->inside) return 1;
-    self->inside = 0;
-    ums_worker_back( self );
+    if (!inside_any( &self->inside )) return 0;
+    if (!inside_was_left( &self->inside, here )) return 1;
+    ums_abandon_call( self );
     return 0;
+}
+
+/* Only what returns here is noted as a call in a call. */
+static uint64_t call_nested( const struct call_row *row, struct ums_call *call,
+                             struct ums_context *self, int special )
+{
+    struct ums_inside before;
+    uint64_t ret;
+
+    if (special) return row->handler( row, call, self );
+    if (row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
+    before = inside_nest( &self->inside, call->sp );
+    ret = ums_call_native( call, NULL );
+    inside_unnest( &self->inside, before );
+    return ret;
+}
+
+/* From assembly: the kernel has ended a call of this thread, or was not in one that was announced, and
+   has left the thread at the point where an APC of it begins. On Windows a worker comes back from its
+   call first: it is queued, and the APC runs where it is executed. Nothing of the call is left in the
+   kernel: the APC ends with NtContinue, which goes home, and so comes to the frame of the call, where
+   the worker finds itself running. In a callback (NESTED) the outer call goes on meanwhile, and so
+   does the APC. Somebody who has given the worker other registers for the end of the call waits for
+   that end. */
+void ums_apc_begins( void )
+{
+    struct ums_context *self = ke_current();
+
+    if (!self || self->kind != CONTEXT_WORKER || self->inside.place != INSIDE_CALL ||
+        self->preempted) return;
+    ums_abandon_call( self );
 }
 
 /* With the scheduler's TEB in GS Wine's two notions of the calling thread agree. */
@@ -223,9 +257,9 @@ static uint64_t call_special( const struct call_row *row, struct ums_call *call,
 {
     uint64_t ret;
 
-    self->inside = call->sp;
+    inside_enter( &self->inside, call->sp );
     ret = row->handler( row, call, self );
-    self->inside = 0;
+    inside_leave( &self->inside );
     return ret;
 }
 
@@ -265,8 +299,9 @@ uint64_t ums_hook_call( struct ums_call *call )
     if (!self || self->kind != CONTEXT_WORKER)
         return special ? row->handler( row, call, self ) : call_plain( row, call, self );
 
-    if (ums_is_parked_thread( self, call->sp ) || ums_call_is_nested( self, call->sp ))
+    if (ums_is_parked_thread( self, call->sp ))
         return special ? row->handler( row, call, self ) : ums_call_native( call, NULL );
+    if (ums_call_is_nested( self, call->sp )) return call_nested( row, call, self, special );
 
     if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, system_call( call ) );
     ums_worker_give_way( self );

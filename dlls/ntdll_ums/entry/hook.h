@@ -69,9 +69,8 @@ void ums_call_numbers_are_rows( void );
 #define UMS_MAX_ARGS 20
 void ums_call_args( const struct ums_call *call, uint64_t *args );
 
-/* WAIT: would it return at once, because it has a time-out of zero? And may it be tried with one? */
+/* WAIT: would it return at once, because it has a time-out of zero? */
 int ums_wait_is_poll( const struct call_row *row, const uint64_t *args );
-int ums_wait_may_poll( const struct call_row *row, const uint64_t *args );
 
 /* The number under which a listed call goes to ums_call_native. */
 uint64_t ums_call_number( const char *name );
@@ -81,6 +80,10 @@ void ums_hook_dispatcher_again( void );
 
 /* Is this an address in the memory that the stub hook has made for itself? */
 int ums_hook_owns( const void *code );
+
+/* See where APCs begin: 0 if this ntdll's entry for them is not known, or cannot be written; then the
+   APCs of a worker run when they come, beside its scheduler. When the hook is installed. */
+int ums_hook_apc_install( void );
 
 /* Is any listed call made by a system-call stub of a known kind? */
 int ums_hook_stubs_known( void );
@@ -113,12 +116,18 @@ uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args );
 
 /* Is a worker's call, whose frame is here, made inside another call of its own? */
 int ums_call_is_nested( struct ums_context *self, uintptr_t here );
+/* Nobody comes to the end of the call that this worker's thread is in: it is over. It may return on a
+   carrier. */
+void ums_abandon_call( struct ums_context *self );
 /* Is this stack pointer of the home thread itself, while its worker is away? */
 int ums_is_parked_thread( const struct ums_context *self, uintptr_t sp );
 
 /* Around a call that a carried worker makes on its carrier, as the scheduler. */
 void ums_local_begin( struct ums_context *self );
 void ums_local_end( struct ums_context *self );
+
+/* hook.c, called from assembly: where an APC of this thread begins. */
+void ums_apc_begins( void );
 
 /* hook_unix.c, called from assembly */
 uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args );
@@ -193,6 +202,8 @@ extern void     ums_unix_hook( void );
 extern uint64_t ums_unix_plain( uint64_t library, uint32_t code, void *args );
 extern void    *ums_stub_native[];              /* private copies of the stubs, by row */
 extern void     ums_dispatcher_hook( void );
+extern void     ums_apc_hook( void );           /* in place of ntdll's KiUserApcDispatcher */
+extern void    *ums_apc_go_on;                  /* what that was: a copy of its beginning */
 extern void     ums_stub_hook( void );          /* entered from an island with the row in eax */
 /* Behind the hooks, when the call is for C. */
 extern void     ums_dispatcher_frame( void );

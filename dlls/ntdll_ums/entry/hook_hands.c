@@ -23,7 +23,7 @@ static uint64_t hand_wait( struct ums_hand *h, const struct call_row *row,
 
     ums_call_args( call, args );
     if (ums_wait_is_poll( row, args )) return ums_call_native( call, args );
-    if (ums_wait_may_poll( row, args ))
+    if (row->try_zero)
     {
         timeout = args[row->timeout];
         args[row->timeout] = (uint64_t)(ULONG_PTR)&zero;

@@ -74,7 +74,7 @@ uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *c
     if (target && target == self)
     {
         ums_note_breakpoints( self, (const CONTEXT *)call->args[1] );
-        if (self->inside == call->sp) self->inside = 0;
+        if (inside_is( &self->inside, call->sp )) inside_leave( &self->inside );
     }
     if (!target || target == self || target->kind != CONTEXT_WORKER ||
         !ums_has_access( (HANDLE)call->args[0], THREAD_SET_CONTEXT ))

@@ -112,7 +112,20 @@ void ums_note_breakpoints( struct ums_context *w, const void *registers )
     atomic_store( &w->breakpoints, (dr7 & 0xff) != 0 );
 }
 
-/* It does not return, so "inside" ends here. */
+/* Out of a callback to a frame above the call that it belongs to, as at the end of an unwind: nobody
+   comes back to that call. */
+static void leave_call( struct ums_context *self, const CONTEXT *context )
+{
+    uint64_t flags, sp;
+
+    if (!inside_any( &self->inside ) || !ums_try_load( &context->ContextFlags, &flags ) ||
+        (~flags & CONTEXT_CONTROL) || !ums_try_load( &context->Rsp, &sp ) ||
+        !inside_was_left( &self->inside, sp )) return;
+    ums_abandon_call( self );
+    ums_worker_go_home( self );                 /* it may have been executed on a carrier */
+}
+
+/* It does not return, so the call ends here. */
 uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call,
                                struct ums_context *self )
 {
@@ -121,7 +134,9 @@ uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call
     {
         step_over( (CONTEXT *)call->args[0] );
         ums_note_breakpoints( self, (const CONTEXT *)call->args[0] );
-        if (self->inside == call->sp) self->inside = 0;
+        if (inside_is( &self->inside, call->sp )) inside_leave( &self->inside );
+        else if (self->kind == CONTEXT_WORKER)
+            leave_call( self, (const CONTEXT *)call->args[0] );
     }
     return (uint64_t)native( call );
 }
@@ -213,7 +228,7 @@ uint64_t ums_special_create_process( const struct call_row *row, struct ums_call
 
     (void)row;
     /* a worker's; in a callback out of another call this is part of that one */
-    if (self && self->inside == call->sp) entered = ums_worker_enter_kernel( self );
+    if (self && inside_is( &self->inside, call->sp )) entered = ums_worker_enter_kernel( self );
     status = native( call );
     if (!status && ums_child_hook && ums_try_load( (void *)call->args[0], &process ))
         ums_child_hook( (HANDLE)process );

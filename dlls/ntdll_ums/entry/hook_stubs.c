@@ -41,7 +41,7 @@
 
 #define ISLAND_SIZE 32
 #define STUB_SIZE   32
-#define MAX_PLACES  4
+#define MAX_PLACES  5
 
 static const unsigned char stub_head[4] = { 0x4c, 0x8b, 0xd1, 0xb8 };
 
@@ -209,6 +209,52 @@ static int store_code( unsigned char *where, uint64_t value )
     VirtualProtect( where, 8, old, &old );
     FlushInstructionCache( GetCurrentProcess(), where, 8 );
     return 1;
+}
+
+/* ---- where APCs begin ---- */
+
+/* What the entry begins with: whole instructions, which do the same wherever they lie, and the first
+   of which a store of eight bytes covers to its end. */
+static const struct apc_entry
+{
+    unsigned char code[12];
+    unsigned int  size;
+} apc_entries[] =
+{
+    /* Wine 8: add $8,%rsp; mov 0x98(%rcx),%r10 */
+    { { 0x48, 0x83, 0xc4, 0x08, 0x4c, 0x8b, 0x91, 0x98, 0x00, 0x00, 0x00 }, 11 },
+    /* Wine 10, Windows 7: mov (%rsp),%rcx; mov 8(%rsp),%rdx */
+    { { 0x48, 0x8b, 0x0c, 0x24, 0x48, 0x8b, 0x54, 0x24, 0x08 }, 9 },
+};
+
+/* The entry of eight bytes becomes a jump, by one store; the memory near ntdll holds a jump to
+   ums_apc_hook, and a copy of what was there with a jump back. It is complete before that store. A
+   thread that stands between the two instructions comes to the middle of the jump: no thread of a
+   process that begins to use UMS is expected to be at the very beginning of an APC. */
+int ums_hook_apc_install( void )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    unsigned char *entry = (void *)GetProcAddress( ntdll, "KiUserApcDispatcher" );
+    unsigned char code[8] = { 0xe9, 0, 0, 0, 0, 0xcc, 0xcc, 0xcc };
+    struct place *place;
+    unsigned int i;
+    uint64_t value;
+    LONG distance;
+
+    if (!entry || ((ULONG_PTR)entry & 7)) return 0;
+    for (i = 0; i < sizeof(apc_entries) / sizeof(apc_entries[0]); i++)
+        if (!memcmp( entry, apc_entries[i].code, apc_entries[i].size )) break;
+    if (i == sizeof(apc_entries) / sizeof(apc_entries[0]) || !(place = make_place( ntdll, 1 )))
+        return 0;
+    write_jump( place->memory, ums_apc_hook );
+    memcpy( place->memory + ISLAND_SIZE, entry, apc_entries[i].size );
+    write_jump( place->memory + ISLAND_SIZE + apc_entries[i].size, entry + apc_entries[i].size );
+    if (!seal( place )) return 0;
+    ums_apc_go_on = place->memory + ISLAND_SIZE;
+    distance = (LONG)(place->memory - (entry + 5));
+    memcpy( code + 1, &distance, 4 );
+    memcpy( &value, code, 8 );
+    return store_code( entry, value );
 }
 
 static int commit( unsigned int from )

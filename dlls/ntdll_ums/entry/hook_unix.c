@@ -76,9 +76,9 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
     }
     ums_note_call( self, WHY_UNIX_CALL );
     entered = ums_worker_enter_kernel( self );
-    self->inside = here;
+    inside_enter( &self->inside, here );
     ret = native( library, code, args );
-    self->inside = 0;
+    inside_leave( &self->inside );
     if (entered) ums_worker_back( self );
     return ret;
 }

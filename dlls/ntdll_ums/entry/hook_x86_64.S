@@ -19,9 +19,11 @@
 #include "host/asm_offsets.h"
 
         .data
-        .globl  ums_dispatcher, ums_call_class, ums_stub_native
+        .globl  ums_dispatcher, ums_apc_go_on, ums_call_class, ums_stub_native
         .p2align 3
 ums_dispatcher:
+        .quad   0
+ums_apc_go_on:
         .quad   0
         .bss
         .p2align 6
@@ -113,6 +115,52 @@ ums_unix_hook:
         cmpq    $0,%gs:(%rax)                   /* the thread's hand */
         jne     ums_unix_hand_call
         jmp     *ums_unix_dispatcher(%rip)
+        .seh_endproc
+
+/*
+ * ums_apc_hook: the kernel enters it in place of ntdll's KiUserApcDispatcher. What it has put into
+ * registers and onto the stack depends on the version of Wine, so all is kept, and the stack may be
+ * aligned in either way. Nobody unwinds from here to the frames below: what a return address would be
+ * is 0, the end of the stack.
+ *
+ *      rsp+0x00  home space of ums_apc_begins
+ *          0x20  rcx rdx r8 r9 rax r10 r11
+ *      rbp+0x00  rbp
+ *          0x08  0
+ *          0x10  what the kernel has put there
+ */
+        .globl  ums_apc_hook
+        .def    ums_apc_hook; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_apc_hook
+ums_apc_hook:
+        pushq   $0
+        pushq   %rbp
+        .seh_pushreg %rbp
+        movq    %rsp,%rbp
+        .seh_setframe %rbp,0
+        .seh_endprologue
+        andq    $-16,%rsp
+        subq    $0x60,%rsp
+        movq    %rcx,0x20(%rsp)
+        movq    %rdx,0x28(%rsp)
+        movq    %r8,0x30(%rsp)
+        movq    %r9,0x38(%rsp)
+        movq    %rax,0x40(%rsp)
+        movq    %r10,0x48(%rsp)
+        movq    %r11,0x50(%rsp)
+        call    ums_apc_begins
+        movq    0x20(%rsp),%rcx
+        movq    0x28(%rsp),%rdx
+        movq    0x30(%rsp),%r8
+        movq    0x38(%rsp),%r9
+        movq    0x40(%rsp),%rax
+        movq    0x48(%rsp),%r10
+        movq    0x50(%rsp),%r11
+        leaq    0(%rbp),%rsp
+        popq    %rbp
+        leaq    8(%rsp),%rsp
+        jmp     *ums_apc_go_on(%rip)
         .seh_endproc
 
 /* uint64_t ums_unix_plain( library, code, args ): the call as it stands. A thread that was stopped in

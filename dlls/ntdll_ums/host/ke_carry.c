@@ -59,11 +59,10 @@ struct parking
 static void park_in_place( struct ums_context *w, void *arg )
 {
     struct parking *parking = arg;
-    uintptr_t inside = w->inside;
+    struct ums_inside inside = inside_park( &w->inside );
 
-    w->inside = UINTPTR_MAX;
     parking->parked( w, parking->arg );
-    w->inside = inside;
+    inside_unpark( &w->inside, inside );
 }
 
 int32_t ke_leave_home( struct ums_context *w,

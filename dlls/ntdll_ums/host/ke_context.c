@@ -59,7 +59,7 @@ static void copy_registers( CONTEXT *to, const CONTEXT *from, DWORD flags )
 /* Is the home thread in its parking place, and w->sp good? */
 static int is_parked( const struct ums_context *w, const CONTEXT *home )
 {
-    if (!ums_carry) return w->inside == UINTPTR_MAX;
+    if (!ums_carry) return w->inside.place == INSIDE_PARKED;
     return (ULONG_PTR)w->home - home->Rsp < HOME_SIZE;
 }
 

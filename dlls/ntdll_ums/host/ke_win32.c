@@ -68,17 +68,13 @@ static void futex_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *t
 static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct ums_context *self = ke_current();
-    uintptr_t inside = 0;
+    struct ums_inside inside = { 0 };
     LARGE_INTEGER rel;
 
     if (timeout) rel.QuadPart = -*timeout;
-    if (self)
-    {
-        inside = self->inside;
-        self->inside = UINTPTR_MAX;
-    }
+    if (self) inside = inside_park( &self->inside );
     wait_on_address( (const void *)word, &value, sizeof(value), timeout ? &rel : NULL );
-    if (self) self->inside = inside;
+    if (self) inside_unpark( &self->inside, inside );
 }
 
 void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
