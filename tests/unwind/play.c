@@ -61,6 +61,10 @@ uint64_t ums_hook_call( struct ums_call *call )
     return 0x77;
 }
 
+void ums_apc_begins( void )                     /* nothing of the kernel enters here */
+{
+}
+
 static _Noreturn void back_to_scheduler( struct ums_scheduler *scheduler, struct ums_context *worker,
                                          uintptr_t arg )
 {

@@ -186,11 +186,19 @@ uint32_t ke_thread_id( void )
     return GetCurrentThreadId();
 }
 
+/* Nobody else resumes it, and its scheduler waits for it. So when the system is out of memory or of
+   handles, we ask until it has one for us. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid )
 {
-    HANDLE thread = OpenThread( THREAD_SUSPEND_RESUME, FALSE, tid );
+    HANDLE thread;
+    DWORD error;
 
-    if (!thread) return;
+    while (!(thread = OpenThread( THREAD_SUSPEND_RESUME, FALSE, tid )))
+    {
+        error = GetLastError();
+        if (error == ERROR_INVALID_PARAMETER || error == ERROR_ACCESS_DENIED) return;
+        SwitchToThread();
+    }
     ums_resume_worker( thread, w, NULL );
     CloseHandle( thread );
 }
