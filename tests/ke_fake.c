@@ -273,9 +273,19 @@ void ke_resume_thread( const struct ums_context *w, uint32_t tid )
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 const char *__asan_default_options( void );
+/* The frames of a switch lie on the thread's own stack, since the thread is another one behind it: gcc 14 would put them into
+   the thread's heap. */
 const char *__asan_default_options( void )
 {
-    return OPTIONS;
+    return OPTIONS ":detect_stack_use_after_return=0";
+}
+
+/* A longjmp on a stack that is left behind makes gcc 14's ASan ask for the signal stack, with an answer on that stack, before it
+   has forgotten what lay there. */
+const char *__asan_default_suppressions( void );
+const char *__asan_default_suppressions( void )
+{
+    return "interceptor_name:sigaltstack\n";
 }
 #elif defined(__SANITIZE_THREAD__)
 #include <sanitizer/common_interface_defs.h>
