@@ -214,13 +214,6 @@ void ke_thread_leaves( struct ums_context *context )
     (void)context;
 }
 
-_Atomic uint32_t fake_gone = UINT32_MAX;
-
-int ke_thread_is_gone( uint32_t tid )
-{
-    return tid == atomic_load( &fake_gone );
-}
-
 int ke_in_fault( uint32_t host_thread, struct ke_place *place )
 {
     (void)host_thread; (void)place;

@@ -42,9 +42,6 @@ int fake_step_through( int (*look)( void ) );
 /* Whoever wants to preempt a worker finds that its carrier has ended. */
 extern _Atomic int fake_carrier_is_gone, fake_carrier_is_stopped;
 
-/* The thread of this id has ended without a word. */
-extern _Atomic uint32_t fake_gone;
-
 /* Where a carried worker can be preempted. */
 void fake_preemption_point( void );
 

@@ -79,9 +79,6 @@ int ke_in_fault( uint32_t host_thread, struct ke_place *place );
    over. Enters the kernel. */
 void ke_report_fault( struct ums_context *w, uint64_t word, const struct ke_place *place );
 
-/* Has this thread ended? It may have, without a call that anybody saw. Enters the kernel. */
-int ke_thread_is_gone( uint32_t tid );
-
 /* Resume the worker's thread, which was suspended from outside. Enters the kernel. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid );
 

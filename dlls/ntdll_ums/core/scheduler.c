@@ -24,10 +24,6 @@
 #define FAULT_LOOK     100000
 #define FAULT_LOOK_MAX 1600000
 
-/* 100 ns. How often a scheduler whose worker runs at home, in no call, looks whether its thread is
-   there still. */
-#define END_LOOK 10000000
-
 /* Cache lines of a saved user part, and the frame above it. */
 #define USER_PART_LINES 5
 
@@ -74,7 +70,6 @@ struct watch
     uint64_t faulted;                           /* the state word, if it slept for a page; or 0 */
     struct ke_place place;                      /* where */
     int64_t  interval, next;                    /* when to look for that */
-    int64_t  next_end;                          /* when to look whether its thread has ended */
 };
 
 /* In the call that this word is of. Which it is was noted before the word, and who comes out of it
@@ -147,31 +142,11 @@ static void look_for_fault( struct ums_context *w, struct watch *watch )
     watch->next     = now + FAULT_LOOK;
 }
 
-/* Has the thread of the worker, which runs at home, ended? Not by a call, which would have said so, but
-   as Wine ends a thread whose stack is used up when that is handled already. The word has not changed
-   from before we ask until after: so it is that thread which is no more, and nobody can change the
-   word but whoever kills it, as we do. */
-static void look_for_end( struct ums_context *w, struct watch *watch )
-{
-    uint64_t word = atomic_load( &w->word );
-    uint32_t tid = atomic_load( &w->tid );
-    int64_t now = ke_clock();
-    int first = !watch->next_end;
-
-    if (now < watch->next_end) return;
-    watch->next_end = now + END_LOOK;
-    if (first || word_state( word ) != WORKER_RUNNING || !tid || !ums_context_ref( w, tid )) return;
-    if (ke_thread_is_gone( tid ) && atomic_load( &w->word ) == word) ums_worker_killed( w );
-    ums_context_unref( w );
-}
-
-/* How long the scheduler may sleep. */
+/* How long the scheduler may sleep; NULL: until it is woken. */
 static const int64_t *time_to_look( struct ums_scheduler *s, const struct watch *watch )
 {
-    static const int64_t end_look = END_LOOK;
-
     if (atomic_load( &s->watching )) return &ums_grace;
-    return atomic_load( &s->current->host_thread ) ? &watch->interval : &end_look;
+    return atomic_load( &s->current->host_thread ) ? &watch->interval : NULL;
 }
 
 /* The worker runs at home: wait for its upcall, and take it. */
@@ -192,7 +167,6 @@ void ums_scheduler_wait( struct ums_scheduler *s )
         atomic_store_explicit( &s->waiting, 0, memory_order_relaxed );
         if (!atomic_load( &s->posted ) && atomic_load( &s->current->host_thread ))
             look_for_fault( s->current, &watch );
-        if (!atomic_load( &s->posted )) look_for_end( s->current, &watch );
     }
     ke_scheduler_upcall( s, s->upcall.reason, s->upcall.payload, s->upcall.param );
 }

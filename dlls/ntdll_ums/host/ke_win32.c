@@ -186,18 +186,6 @@ uint32_t ke_thread_id( void )
     return GetCurrentThreadId();
 }
 
-/* One that cannot be asked, for want of a handle, is not gone. */
-int ke_thread_is_gone( uint32_t tid )
-{
-    HANDLE thread = OpenThread( SYNCHRONIZE, FALSE, tid );
-    int gone;
-
-    if (!thread) return GetLastError() == ERROR_INVALID_PARAMETER;
-    gone = WaitForSingleObject( thread, 0 ) == WAIT_OBJECT_0;
-    CloseHandle( thread );
-    return gone;
-}
-
 /* Nobody else resumes it, and its scheduler waits for it. So when the system is out of memory or of
    handles, we ask until it has one for us. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid )
