@@ -357,6 +357,7 @@ X( scenario_exceptions, scenario_exception_early_guarantee, 30 )
 X( scenario_exceptions, scenario_exception_overflow_again, 30 )
 X( scenario_exceptions, scenario_exception_out_of_wait, 30 )
 X( scenario_exceptions, scenario_exception_bad_pointers, 30 )
+X( scenario_exceptions, scenario_exception_gs, 30 )
 
 X( scenario_exit, scenario_exit_process_worker, 60 )
 X( scenario_exit, scenario_exit_process_running_worker, 60 )

@@ -1,4 +1,4 @@
-# The export and import tables of the DLLs.
+# The export and import tables of the DLLs; and no instruction in them calls the kernel.
 
 foreach(dll kernel32_ums ntdll_ums)
     if(dll STREQUAL kernel32_ums)
@@ -12,5 +12,8 @@ foreach(dll kernel32_ums ntdll_ums)
         COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP} -DDLL=$<TARGET_FILE:${dll}>
             -DSPEC=${CMAKE_SOURCE_DIR}/dlls/${dll}/${dll}.spec -DXLIST=${CMAKE_SOURCE_DIR}/include/private/exports.h
             -DLAYER=${layer} "-DMAY_IMPORT=${may_import}" -P ${CMAKE_CURRENT_SOURCE_DIR}/exports.cmake)
-    set_tests_properties(exports.${dll} PROPERTIES LABELS white_box)
+    add_test(NAME no_system_calls.${dll}
+        COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP} -DDLL=$<TARGET_FILE:${dll}>
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/no_system_calls.cmake)
+    set_tests_properties(exports.${dll} no_system_calls.${dll} PROPERTIES LABELS white_box)
 endforeach()

@@ -35,8 +35,6 @@ EXCEPTIONS = {
     ("host", "entry", "ums_get_context_native"): "the same",
     ("host", "entry", "ums_set_context_native"): "the same",
     ("host", "entry", "ums_resume_worker"): "the same",
-    ("host", "entry", "ums_linux_syscall"): "to be moved to the host with what else is Linux'",
-    ("host", "entry", "ums_linux_syscall_end"): "the same",
     ("host", "entry", "ums_unix_plain"): "its address only: a thread in it is asleep (ke_is_asleep)",
     ("host", "entry", "ums_unix_plain_end"): "the same",
 }

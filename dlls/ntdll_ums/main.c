@@ -148,8 +148,7 @@ static void choose_park( void )
 {
     int futex = !lstrcmpA( ke_park_name(), "futex" );
 
-    choose( "park", "futex", futex, futex ? "Linux has it, and a trial went well"
-            : ums_setting( SETTING_PARK ) ? "UMS_PARK asks for another" : "this is not Linux" );
+    choose( "park", "futex", futex, futex ? "Linux has it, and a trial went well" : ke_no_futex() );
     choose( "park", "address", !futex, futex ? "not needed" : "it works everywhere" );
 }
 
@@ -202,6 +201,7 @@ static const char *start( void )
         ums_info( "APCs: this ntdll's entry for them is not known; those of a worker run when they "
                   "come, beside its scheduler" );
     ke_signal_start();
+    ums_hook_sigsys_install();
     ums_grace = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,
                hook->name, ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );

@@ -71,6 +71,12 @@ static int on_scheduler_stack( uint64_t rsp )
     return 0;
 }
 
+static int is_windows( HANDLE process, uint64_t address, MEMORY_BASIC_INFORMATION *info )
+{
+    return VirtualQueryEx( process, (void *)address, info, sizeof(*info) ) &&
+           info->State == MEM_COMMIT;
+}
+
 enum place place_of( HANDLE process, const CONTEXT *context )
 {
     static const char *file;
@@ -80,7 +86,10 @@ enum place place_of( HANDLE process, const CONTEXT *context )
     char space[9];
     unsigned int i;
 
-    if (!VirtualQueryEx( process, (void *)rip, &info, sizeof(info) ) || info.State != MEM_COMMIT)
+    /* what of libc a Linux call is made from, of ours */
+    if (!is_windows( process, rip, &info ) &&
+        (!ReadProcessMemory( process, (void *)context->Rsp, &rip, sizeof(rip), NULL ) ||
+         !is_windows( process, rip, &info ) || info.AllocationBase != shared->dll))
         return PLACE_UNIX;
     if (info.Type != MEM_IMAGE) return PLACE_CALL;      /* a private copy of a stub */
     if (info.AllocationBase == shared->exe)

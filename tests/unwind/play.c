@@ -21,6 +21,7 @@ void early_dispatcher( void );
 uint64_t through_step_over( uint64_t (*function)( void ) );
 void preempt_here( struct ums_context *w, struct ums_scheduler *s, CONTEXT *context );
 extern uint32_t ums_tls_offset, ums_hand_offset;
+extern char ums_linux_syscall_end[];
 
 #define STACK 0x20000
 
@@ -263,7 +264,7 @@ static void play_hooks( void )
     wrong += (int)anchor_call( &anchors[0], ums_try_load, (uint64_t)&word, (uint64_t)&word, 0,
                                0 ) != 1;
     wrong += (int)anchor_call( &anchors[0], ums_try_gs, (uint64_t)&word, 0, 0, 0 ) != 1;
-    anchor_call( &anchors[0], ums_linux_syscall, 39, 0, 0, 0 );         /* getpid */
+    wrong += (int)anchor_call( &anchors[0], ums_linux_syscall, LINUX_GETTID, 0, 0, 0 ) <= 0;
     steps_end( "hooks" );
     /* for C: one class of a plain thread, two of a worker, three of a carried one, one of a scheduler,
        two of either if it is a factory's; by two hooks. And Unix calls of those with a context, or
@@ -281,8 +282,10 @@ void play_assembly( void )
     /* also while the thread's TEB says something else */
     steps_add_stack( *(void **)(teb() + TEB_STACK_LIMIT), *(void **)(teb() + TEB_STACK_BASE) );
     steps_watch( ke_scheduler_run, (char *)ke_call_rbx + 0x20 );
-    steps_watch( ums_dispatcher_hook, (char *)ums_linux_syscall + 0x40 );
+    steps_watch( ums_dispatcher_hook, (char *)ums_call_stub + 0x50 );
+    steps_watch( ums_linux_syscall, ums_linux_syscall_end );
     steps_watch( ums_try_store, (char *)ums_try_gs + 0x80 );
+    ok( !ke_find_linux(), "no Linux calls, because %s", ke_find_linux() );
     play_switch( 0 );
     play_switch( 1 );
     play_hooks();

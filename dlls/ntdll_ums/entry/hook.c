@@ -96,6 +96,17 @@ static uint32_t system_call( const struct ums_call *call )
     return (stub[4] | stub[5] << 8) & (CALL_NUMBERS - 1);
 }
 
+uint64_t ums_call_by_number( uint32_t nr )
+{
+    struct ums_call call = { 0 };
+
+    nr &= CALL_NUMBERS - 1;
+    if (!using_stubs) return nr;
+    for (call.nr = 0; call.nr < STUB_ROWS; call.nr++)
+        if (ums_stub_native[call.nr] && system_call( &call ) == nr) return call.nr;
+    return UMS_NO_CALL;
+}
+
 int ums_wait_is_poll( const struct call_row *row, const uint64_t *args )
 {
     uint64_t timeout;

@@ -192,6 +192,13 @@ ums_status ums_resume_worker( void *thread, const struct ums_context *target, UL
 ums_status ums_get_context_native( void *thread, void *context );
 ums_status ums_set_context_native( void *thread, const void *context );
 
+/* What a struct ums_call has for this number of the system's: that, or the row of the stub. */
+#define UMS_NO_CALL UINT64_MAX
+uint64_t ums_call_by_number( uint32_t nr );
+
+/* hook_sigsys.c: once, when the hook is in place */
+void ums_hook_sigsys_install( void );
+
 /* ---- hook_x86_64.S ---- */
 
 extern uint8_t  ums_call_class[];               /* HOOK_* by number; written before the hook is
@@ -212,7 +219,5 @@ extern void     ums_stub_frame( void );
 extern void     ums_step_over( void );
 uint64_t ums_call_dispatcher( uint64_t nr, const uint64_t *args );
 uint64_t ums_call_stub( void *stub, const uint64_t *args );
-/* Put another TEB into GS; where that takes a system call, one to the Linux kernel. */
-void ums_set_teb( void *teb );
 
 #endif /* UMS_HOOK_H */

@@ -331,30 +331,3 @@ ums_call_stub:
         popq    %rsi
         ret
         .seh_endproc
-
-/* ums_linux_syscall( nr, a, b, c, d ): the Linux convention wants nr in rax, then rdi, rsi, rdx,
-   r10. Only called where the host was found to be Linux. */
-        .globl  ums_linux_syscall
-        .def    ums_linux_syscall; .scl 2; .type 32; .endef
-        .p2align 4
-        .seh_proc ums_linux_syscall
-ums_linux_syscall:
-        pushq   %rsi
-        .seh_pushreg %rsi
-        pushq   %rdi
-        .seh_pushreg %rdi
-        .seh_endprologue
-        movq    %rcx,%rax
-        movq    %rdx,%rdi
-        movq    %r8,%rsi
-        movq    %r9,%rdx
-        movq    0x38(%rsp),%r10                 /* fifth argument: 0x28 + two pushes */
-        xorl    %r8d,%r8d
-        xorl    %r9d,%r9d
-        syscall
-        popq    %rdi
-        popq    %rsi
-        ret
-        .globl  ums_linux_syscall_end
-ums_linux_syscall_end:
-        .seh_endproc

@@ -84,6 +84,6 @@ int ums_is_in_native_call( const CONTEXT *context )
 int ums_is_in_our_code( const CONTEXT *context )
 {
     if (ums_hook_owns( (const void *)context->Rip ))
-        return ke_is_our_code( *(const ULONG_PTR *)context->Rsp );
-    return ke_is_our_code( context->Rip ) && !ke_is_asleep( context );
+        return ke_is_our_memory( *(const ULONG_PTR *)context->Rsp );
+    return ke_is_our_code( context->Rip, context->Rsp ) && !ke_is_asleep( context );
 }

@@ -81,17 +81,23 @@ uint32_t ke_scheduler_tid( struct ums_scheduler *s )
     return s && s->context ? atomic_load( &s->context->tid ) : 0;
 }
 
-int ke_is_our_code( ULONG_PTR rip )
+int ke_is_our_memory( ULONG_PTR address )
 {
     extern IMAGE_DOS_HEADER __ImageBase;
     const IMAGE_NT_HEADERS *nt = (void *)((char *)&__ImageBase + __ImageBase.e_lfanew);
 
-    return rip - (ULONG_PTR)&__ImageBase < nt->OptionalHeader.SizeOfImage ||
-           ums_hook_owns( (const void *)rip );
+    return address - (ULONG_PTR)&__ImageBase < nt->OptionalHeader.SizeOfImage ||
+           ums_hook_owns( (const void *)address );
+}
+
+int ke_is_our_code( ULONG_PTR rip, ULONG_PTR rsp )
+{
+    return ke_is_our_memory( rip ) || ke_is_our_memory( ke_linux_caller( rip, rsp ) );
 }
 
 /* Is this Windows memory? Code on Wine's Unix side is not: it belongs to the carrier and must be
-   left by the same thread. Some of it runs on the user stack (win32u of Wine 8.0). */
+   left by the same thread. Some of it runs on the user stack (win32u of Wine 8.0, and what of libc our
+   own Linux calls use). */
 static int is_windows_code( ULONG_PTR rip )
 {
     MEMORY_BASIC_INFORMATION info;
@@ -101,7 +107,7 @@ static int is_windows_code( ULONG_PTR rip )
 
 int ke_is_user_code( uint64_t rip )
 {
-    return !ke_is_our_code( rip ) && is_windows_code( rip );
+    return !ke_is_our_memory( rip ) && is_windows_code( rip );
 }
 
 /* The thread of s stands still: is it in the middle of user code of w? Our own code must not be

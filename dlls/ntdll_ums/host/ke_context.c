@@ -108,14 +108,15 @@ static RUNTIME_FUNCTION *our_function( ULONG_PTR base, ULONG_PTR rip )
 }
 
 /* From our frames to who has called: RtlLookupFunctionEntry takes a lock that the worker may hold,
-   so our own table is searched. A stub's copy is a leaf. The thread stands still. */
+   so our own table is searched. A stub's copy is a leaf, and so is libc's code. The thread stands
+   still. */
 static void unwind_our_frames( CONTEXT *context )
 {
     extern IMAGE_DOS_HEADER __ImageBase;
     ULONG_PTR base = (ULONG_PTR)&__ImageBase, frame;
     void *data;
 
-    while (ke_is_our_code( context->Rip ))
+    while (ke_is_our_code( context->Rip, context->Rsp ))
     {
         RUNTIME_FUNCTION *function = our_function( base, context->Rip );
 
@@ -209,7 +210,7 @@ ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CON
     all.ContextFlags = ALL_REGISTERS | CONTEXT_SEGMENTS;
     if ((status = ums_get_context_native( thread, &all ))) return status;
     in_a_call = word_state( atomic_load( &w->word ) ) != WORKER_RUNNING &&
-                !(atomic_load( &w->word ) & WORD_STOPPED) && ke_is_our_code( all.Rip );
+                !(atomic_load( &w->word ) & WORD_STOPPED) && ke_is_our_code( all.Rip, all.Rsp );
     if (!w->preempted && !is_parked( w, &all ) && !in_a_call)
         return ums_set_context_native( thread, context );
     find_registers( w, &all );

@@ -13,6 +13,10 @@
  * thing that Wine changes is the limit, when the stack grows, and that is passed on to the worker's
  * TEB before the handler returns.
  *
+ * GS has the scheduler's TEB meanwhile, too. Wine 11 takes a fault at an instruction with a GS prefix
+ * for a GS that the program has changed, if it is not the TEB of the Linux thread: it would put that
+ * there for good, and the worker would go on as the scheduler (scenario_exception_gs).
+ *
  * Nobody else sees the words meanwhile: they are the scheduler thread's, which is here, with the
  * signals of Wine blocked. If Wine ends the thread in its handler, they are the words of a thread
  * that is no more.
@@ -123,6 +127,7 @@ static void call_wine( int sig, void *info, struct linux_context *frame )
     struct ums_context *w = find_carried( frame );
     uint64_t rip = frame->rip;
     struct stack own, shown;
+    int gs_is_workers;
     char *teb;
 
     if (!w)
@@ -134,7 +139,10 @@ static void call_wine( int sig, void *info, struct linux_context *frame )
     own = get_stack( teb );
     shown = get_stack( w->teb );
     set_stack( teb, &shown );
+    gs_is_workers = ke_current() == w;
+    if (gs_is_workers) ums_set_teb( teb );
     linux_signal_call( &wine_actions[sig], sig, info, frame );
+    if (gs_is_workers) ums_set_teb( w->teb );
     if (*limit_in( teb ) != shown.limit) *limit_in( w->teb ) = *limit_in( teb );
     set_stack( teb, &own );
     if (frame->rip == exception_dispatcher && rip != exception_dispatcher)

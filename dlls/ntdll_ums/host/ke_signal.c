@@ -153,11 +153,7 @@ enum place
 /* In ke_wait, or right before or behind it. */
 static int is_in_wait( const struct linux_context *frame )
 {
-    extern char ums_linux_syscall_end[];
-
-    return frame->rip - (ULONG_PTR)ums_linux_syscall <
-           (ULONG_PTR)ums_linux_syscall_end - (ULONG_PTR)ums_linux_syscall &&
-           frame->rsi == LINUX_FUTEX_WAIT_PRIVATE;
+    return ke_in_linux_call( frame->rip, frame->rsp ) && frame->rsi == LINUX_FUTEX_WAIT_PRIVATE;
 }
 
 /* Asleep until the worker is executed at home: in its parking place, or in stop_running. */
@@ -187,7 +183,8 @@ static enum place find_place( const struct ums_context *w, const struct linux_co
         return PLACE_CALL;
     }
     if (is_asleep( w, frame )) return PLACE_PARKED;
-    if (state != WORKER_RUNNING || atomic_load( &w->busy ) || ke_is_our_code( frame->rip ))
+    if (state != WORKER_RUNNING || atomic_load( &w->busy ) ||
+        ke_is_our_code( frame->rip, frame->rsp ))
         return PLACE_MIDDLE;
     return atomic_load( &w->host_thread ) ? PLACE_CALL : PLACE_RUNNING;
 }
@@ -365,7 +362,7 @@ static int is_on_signal_stack( const struct linux_context *frame )
 /* May the thread end here? If it carries a worker that is saved first. */
 static int may_end( enum role role, struct ums_context *context, const struct linux_context *frame )
 {
-    int ours = ke_is_our_code( frame->rip );
+    int ours = ke_is_our_code( frame->rip, frame->rsp );
 
     /* this process has looked for the right moment itself, and the scheduler may be gone */
     if (role != ROLE_CARRIER && atomic_load( &context->killed_here )) return 1;

@@ -32,6 +32,7 @@ static NTSTATUS (NTAPI *wait_on_address)( const void *, const void *, SIZE_T,
 static void (NTAPI *wake_address_all)( const void * );
 static void (NTAPI *wake_address_single)( const void * );
 static int use_futex;
+static const char *no_futex = "nobody has asked";
 
 /* ---- memory ---- */
 
@@ -88,12 +89,11 @@ void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
    under way. */
 int ke_is_asleep( const CONTEXT *context )
 {
-    extern char ums_linux_syscall_end[], ums_unix_plain_end[];
+    extern char ums_unix_plain_end[];
 
     if (context->Rip - (ULONG_PTR)ums_unix_plain <
         (ULONG_PTR)ums_unix_plain_end - (ULONG_PTR)ums_unix_plain) return 1;
-    return use_futex && context->Rip - (ULONG_PTR)ums_linux_syscall <
-           (ULONG_PTR)ums_linux_syscall_end - (ULONG_PTR)ums_linux_syscall &&
+    return use_futex && ke_in_linux_call( context->Rip, context->Rsp ) &&
            context->Rsi == FUTEX_WAIT_PRIVATE;
 }
 
@@ -106,23 +106,18 @@ void ke_wake( _Atomic uint32_t *word, int all )
     else wake_address_single( (const void *)word );
 }
 
-/* A Linux system call is only tried where Wine says it runs on Linux; that it does what it
-   should is then tried out. */
-static int linux_works( void )
+/* NULL, or why Linux calls do not work here. That they do what they should is tried out. */
+static const char *try_linux( void )
 {
-    void (__cdecl *host_version)( const char **, const char ** );
     _Atomic uint32_t word = 1;
-    const char *sysname = "";
+    const char *why;
     int64_t result;
 
-    host_version = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ),
-                                           "wine_get_host_version" );
-    if (!host_version) return 0;
-    host_version( &sysname, NULL );
-    if (lstrcmpA( sysname, "Linux" )) return 0;
+    if ((why = ke_find_linux())) return why;
     result = (int64_t)ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAIT_PRIVATE, 0, 0 );
     return result == -LINUX_EAGAIN &&
-           ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAKE_PRIVATE, 1, 0 ) == 0;
+           ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAKE_PRIVATE, 1, 0 ) == 0
+           ? NULL : "a trial of it went wrong";
 }
 
 static int address_works( void )
@@ -230,11 +225,12 @@ int ke_init( const char **why )
         *why = "no free TLS slot among the first 64";
         return 0;
     }
-    if (linux_works())
+    if (!(no_futex = try_linux()))
     {
-        use_futex = !ums_setting( SETTING_PARK );
         ke_exceptions_start();
+        if (ums_setting( SETTING_PARK )) no_futex = "UMS_PARK asks for another";
     }
+    use_futex = !no_futex;
     ke_fault_start();
     if (use_futex || address_works()) return 1;
     *why = "there is no way to sleep on a word: Windows before 8 has its own UMS";
@@ -249,4 +245,9 @@ int ke_parks_outside( void )
 const char *ke_park_name( void )
 {
     return use_futex ? "futex" : "address";
+}
+
+const char *ke_no_futex( void )
+{
+    return no_futex;
 }

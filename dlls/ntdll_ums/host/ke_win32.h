@@ -32,6 +32,7 @@ uint32_t ums_teb_word( enum teb_word which );
 
 int ke_init( const char **why );                /* 0: the host does not fit, *why says why */
 const char *ke_park_name( void );
+const char *ke_no_futex( void );                /* NULL, or why ke_wait is no futex */
 int ke_parks_outside( void );                   /* ke_wait makes no NT call */
 
 /* probe.c: NULL, or why workers cannot be carried here. Once, when the hook knows how to make
@@ -50,7 +51,9 @@ _Static_assert( sizeof(struct ke_user_part) == 0xf0, "switch_x86_64.S" );
 
 /* ke_carry.c */
 uint32_t ke_scheduler_tid( struct ums_scheduler *s );         /* 0: it is no thread's */
-int ke_is_our_code( ULONG_PTR rip );
+int ke_is_our_memory( ULONG_PTR address );      /* of this DLL, or a copy of a stub */
+/* The same of a thread that stands still there, or that makes a Linux call of ours. */
+int ke_is_our_code( ULONG_PTR rip, ULONG_PTR rsp );
 int ke_is_user_code( uint64_t rip );            /* Windows memory, and not ours */
 int ke_is_asleep( const CONTEXT *context );     /* a thread that was stopped there is in ke_wait, or
                                                    in a Unix call of its program */
@@ -116,10 +119,22 @@ int32_t ke_switch_in_place( struct ums_context *w,
 void ke_call_rbx( void );                       /* where a user part made by hand begins */
 extern uint64_t ums_xsave_mask;                 /* what of the extended state is saved then */
 extern uint32_t ums_gs_by_syscall;              /* GS cannot be written by wrgsbase */
+/* Put another TEB into GS; where that takes a system call, one to the Linux kernel. */
+void ums_set_teb( void *teb );
 /* Read the GS base and write it back. 0 if the processor or the kernel does not allow it. */
 int ums_try_gs( uint64_t *base );
 
-/* hook_x86_64.S: a Linux system call, past Wine */
+/* ke_linux.c. NULL, or why no Linux calls can be made: then none must be. Looks once; first called
+   while the DLL starts. */
+const char *ke_find_linux( void );
+/* A thread that stands still at rip, its stack pointer at rsp. The address in front of which the call
+   to libc's code is that it is in, whoever has made it; 0: it is elsewhere. */
+uint64_t ke_linux_caller( uint64_t rip, uint64_t rsp );
+/* Is it in ums_linux_syscall, or in libc's code from there? */
+int ke_in_linux_call( uint64_t rip, uint64_t rsp );
+
+/* linux_x86_64.S: a Linux call, past Wine. -ENOSYS where there are none. */
 uint64_t ums_linux_syscall( uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d );
+extern void *ums_linux_gate;
 
 #endif /* UMS_KE_WIN32_H */

@@ -27,6 +27,8 @@
 #include "ke_win32.h"
 #include "private/trace.h"
 
+int __cdecl _snprintf( char *, size_t, const char *, ... );
+
 #define TEB_SIZE         0x2000
 #define TEB_SELF         0x30
 #define TRIAL_STACK      0x20000
@@ -183,12 +185,22 @@ static const char *try_to_carry( void )
     return memcmp( before, after, sizeof(before) ) ? "a trial left the TEB changed" : NULL;
 }
 
+static const char *probe_sleep( void )
+{
+    static char text[128];
+
+    if (ke_parks_outside()) return NULL;
+    _snprintf( text, sizeof(text) - 1, "a thread cannot sleep outside NT calls: no futex, because %s",
+               ke_no_futex() );
+    return text;
+}
+
 const char *ke_probe_carry( void )
 {
     const char *why;
     uint64_t ssp = 0;
 
-    if (!ke_parks_outside()) return "a thread cannot sleep outside NT calls";
+    if ((why = probe_sleep())) return why;
     __asm__ volatile( "rdsspq %0" : "+r" (ssp) );             /* a no-op without shadow stacks */
     if (ssp || ums_shadow_stacks()) return "shadow stacks are on";
     if (!ke_exceptions_seen()) return "the host's signal handlers are not known";

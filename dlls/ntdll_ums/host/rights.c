@@ -27,13 +27,14 @@ static enum rights ask_linux( void )
     uint64_t auxv[MAX_AUXV];
     int64_t file, size;
 
+    if (ke_find_linux()) return RIGHTS_UNKNOWN;
     file = (int64_t)ums_linux_syscall( LINUX_OPEN, (uint64_t)(ULONG_PTR)path, 0, 0, 0 );
     if (file < 0) return RIGHTS_UNKNOWN;
     size = (int64_t)ums_linux_syscall( LINUX_READ, (uint64_t)file, (uint64_t)(ULONG_PTR)auxv,
                                        sizeof(auxv), 0 );
     ums_linux_syscall( LINUX_CLOSE, (uint64_t)file, 0, 0, 0 );
-    return size < 0 ? RIGHTS_UNKNOWN
-                    : rights_by_auxv( auxv, (unsigned int)(size / sizeof(auxv[0])) );
+    return size < 0 || size > (int64_t)sizeof(auxv)
+           ? RIGHTS_UNKNOWN : rights_by_auxv( auxv, (unsigned int)(size / sizeof(auxv[0])) );
 }
 
 static enum rights ask_token( void )
@@ -50,12 +51,7 @@ static enum rights ask_token( void )
 
 int ums_trusts_environment( void )
 {
-    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
-    void (__cdecl *host_version)( const char **, const char ** ) =
-        (void *)GetProcAddress( ntdll, "wine_get_host_version" );
-    const char *sysname = "";
+    int wine = GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "wine_get_version" ) != NULL;
 
-    if (!GetProcAddress( ntdll, "wine_get_version" )) return ask_token() == RIGHTS_OWN;
-    if (host_version) host_version( &sysname, NULL );
-    return !lstrcmpA( sysname, "Linux" ) && ask_linux() == RIGHTS_OWN;
+    return (wine ? ask_linux() : ask_token()) == RIGHTS_OWN;
 }

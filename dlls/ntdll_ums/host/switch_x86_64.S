@@ -68,8 +68,8 @@ no_user_part:                                   /* without x87 exceptions */
 \name:
         .endm
 
-/* GS := reg. Where it takes a system call, rax, rcx, rdi, rsi and r11 are lost; SET_GS_COLD, behind
-   the last instruction of the function, makes it. */
+/* GS := reg. Where it takes a Linux call, rax, rcx, rdi, rsi and r11 are lost, and eight bytes below
+   the stack pointer; SET_GS_COLD, behind the last instruction of the function, makes it. */
         .macro  SET_GS reg
         testl   $1,ums_gs_by_syscall(%rip)
         jnz     8f
@@ -81,7 +81,7 @@ no_user_part:                                   /* without x87 exceptions */
 8:      movq    \reg,%rsi
         movl    $LINUX_ARCH_SET_GS,%edi
         movl    $LINUX_ARCH_PRCTL,%eax
-        syscall
+        call    *ums_linux_gate(%rip)
         jmp     9b
         .endm
 
