@@ -80,6 +80,8 @@ const char *host_cpu( void );
 const char *host_kernel( void );
 const char *host_wine( void );
 const char *host_engine( void );        /* UMS_ACTIVE, or "none" */
+BOOL host_carried( double *switches );  /* how many; FALSE if the engine says that it carries, and has
+                                           carried nobody */
 const char *host_load( void );          /* "0.01 0.02 0.03", or "" if unknown */
 unsigned int host_cpus( void );
 double host_resident( void );           /* resident bytes of this process */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench.h"
+#include "private/ums_private.h"
 
 static BOOL read_first_line( const char *path, char *line, int size )
 {
@@ -68,6 +69,22 @@ const char *host_engine( void )
 
     if (!GetEnvironmentVariableA( "UMS_ACTIVE", active, sizeof(active) )) strcpy( active, "none" );
     return active;
+}
+
+/* Asked of the shim itself, whose build is the benchmark's: to a program there is no difference. */
+BOOL host_carried( double *switches )
+{
+    HMODULE module = GetModuleHandleA( "ntdll_ums.dll" );
+    const struct ums_private *(WINAPI *get)( void ) =
+        module ? (void *)GetProcAddress( module, MAKEINTRESOURCEA( 1 ) ) : NULL;
+    const struct ums_private *core = get ? get() : NULL;
+    uint64_t carried, sent_home;
+
+    *switches = 0;
+    if (!core || core->size != sizeof(*core)) return TRUE;
+    core->count_switches( &carried, &sent_home );
+    *switches = (double)carried;
+    return carried || !sent_home || !strstr( core->describe(), "engine=carry" );
 }
 
 const char *host_load( void )

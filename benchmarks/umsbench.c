@@ -412,6 +412,7 @@ static double own_seconds( void )
 int main( int argc, char **argv )
 {
     static struct options options;
+    double switches;
     unsigned int i;
 
     stats_cycles_ns( 0 );
@@ -434,6 +435,13 @@ int main( int argc, char **argv )
         fflush( stdout );
         TerminateProcess( GetCurrentProcess(), 1 );
     }
+
+    if (!host_carried( &switches ))
+    {
+        printf( "umsbench: the engine is said to be carry, but it has carried nobody\n" );
+        return 1;
+    }
+    stats_add( "switches.carried", "", switches );
 
     if (options.save)
     {

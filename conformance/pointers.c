@@ -9,6 +9,7 @@
  * like a program of its time, and looks up only the rest.
  */
 #include "private.h"
+#include "private/ums_private.h"
 
 #define X( ret, name, args ) ret (WINAPI *p##name) args;
 UMS_KERNEL32_EXPORTS( X )
@@ -229,4 +230,23 @@ int umstest_is_shim( void )
     module_of( (const void *)pCreateUmsCompletionList, name, sizeof(name) );
     return answer =
                GetModuleHandleA( "kernel32_ums.dll" ) && strstr( name, "kernel32_ums" ) != NULL;
+}
+
+/* The one thing that is not asked by a documented name: an engine that works, but carries nobody,
+ * looks like one that does. */
+void pointers_count_switches( struct shared *result )
+{
+    HMODULE module = GetModuleHandleA( "ntdll_ums.dll" );
+    const struct ums_private *(WINAPI *get)( void ) = NULL, *core;
+    uint64_t carried, sent_home;
+
+    if (module)
+        get = (const struct ums_private *(WINAPI *)( void ))(void *)GetProcAddress(
+            module, MAKEINTRESOURCEA( 1 ) );
+    core = get ? get() : NULL;
+    if (!core || core->size != sizeof(*core)) return;
+    core->count_switches( &carried, &sent_home );
+    result->carried   = (LONG64)carried;
+    result->sent_home = (LONG64)sent_home;
+    result->carries   = strstr( core->describe(), "engine=carry" ) != NULL;
 }

@@ -30,6 +30,8 @@ struct shared
     volatile LONG  shim;            /* what was tested is ours */
     volatile DWORD pid;
     volatile DWORD crash;           /* exception code */
+    volatile LONG64 carried, sent_home; /* the shim's engine: how often Execute did which */
+    volatile LONG  carries;         /* its name is carry */
 };
 
 extern struct shared *shared;       /* never NULL; private memory outside a child */
@@ -46,6 +48,8 @@ struct test
  * does not work. */
 BOOL pointers_init( enum impl impl );
 void pointers_print_host( void );
+/* What the shim says of its switches, if that is there; nothing of it is started. */
+void pointers_count_switches( struct shared *result );
 
 #ifdef UMSTEST_BOUND
 #define BUILD_IMPL IMPL_BOUND

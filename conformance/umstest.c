@@ -24,6 +24,7 @@ static const struct test tests[] =
 };
 
 #define SLOW 8000                   /* ms */
+#define CARRIES_SOME 10             /* a worker that has a reason to stay at home is sent there, too */
 
 enum verdict
 {
@@ -139,7 +140,8 @@ static enum impl impl_wanted = BUILD_IMPL;
 static struct
 {
     LONG tests, verdicts[FAILED_START + 1];
-    LONG passed, failed, confirmed, refuted, todo, todo_fixed, skipped;
+    LONG passed, failed, confirmed, refuted, todo, todo_fixed, skipped, carries;
+    LONG64 carried, sent_home;
 } total;
 static BOOL host_printed;
 
@@ -194,6 +196,7 @@ static int child_main( const char *section, const char *name, BOOL print_host )
     if (print_host) pointers_print_host();
     shared->shim = umstest_is_shim();
     if (!shared->no_impl || !strcmp( test->group, "selftest" )) test->func();
+    pointers_count_switches( shared );
     shared->done = 1;
     ExitProcess( 0 );
 }
@@ -340,6 +343,9 @@ static enum verdict run_test( const struct test *test )
     total.todo += s->todo;
     total.todo_fixed += s->todo_fixed;
     total.skipped += s->skipped;
+    total.carries |= s->carries;
+    total.carried += s->carried;
+    total.sent_home += s->sent_home;
     UnmapViewOfFile( (void *)s );
     CloseHandle( mapping );
     return verdict;
@@ -396,6 +402,13 @@ static int report( void )
          total.tests, total.verdicts[PASSED], failed, total.verdicts[SKIPPED],
          total.passed + total.failed, total.failed, total.confirmed + total.refuted, total.refuted,
          total.todo + total.todo_fixed, total.todo_fixed, total.skipped );
+    if (total.carried || total.sent_home)
+        say( "# switches: %lld carried, %lld sent home\n", total.carried, total.sent_home );
+    if (total.carries && total.sent_home >= CARRIES_SOME && !total.carried)
+    {
+        say( "# FAIL: the engine is carry, and has carried nobody\n" );
+        return 1;
+    }
     if (failed || !total.tests) return 1;
     return total.verdicts[PASSED] ? 0 : 77;
 }

@@ -56,6 +56,9 @@ struct ums_private
     void (*say)( enum log_channel channel, enum log_level level, const char *fmt, va_list args );
     /* For umsinfo: starts the core, and says what was chosen there. */
     const struct ums_choice *(*choices)( uint32_t *count );
+    /* How often Execute has carried a worker since the start, and how often it has sent one home.
+       With engine carry and a worker executed, the first is 0 only where something is wrong. */
+    void (*count_switches)( uint64_t *carried, uint64_t *sent_home );
 };
 
 const struct ums_private * WINAPI ums_private( void );

@@ -132,6 +132,19 @@ static void print_choices( const struct ums_private *core )
                 choice->why );
 }
 
+/* What the self-test has seen of it. Carry that carries nobody is slower than handoff. */
+static BOOL print_switches( const struct ums_private *core )
+{
+    BOOL none;
+    uint64_t carried, sent_home;
+
+    core->count_switches( &carried, &sent_home );
+    none = !carried && strstr( core->describe(), "engine=carry" );
+    printf( "switches     %s%llu carried, %llu sent home\n", none ? "FAILED: " : "",
+            (unsigned long long)carried, (unsigned long long)sent_home );
+    return !none;
+}
+
 /* A variable that looks like ours and is none is probably a slip. */
 static void print_unknown_variables( void )
 {
@@ -240,5 +253,6 @@ int main( int argc, char **argv )
         api_find( GetModuleHandleA( source == SOURCE_BESIDE ? "kernel32_ums.dll" : "kernel32.dll" ),
                   &api ))
         works = self_test( &api, 1 );
+    if (works && core && source != SOURCE_HOST) works = print_switches( core );
     return tell_verdict( works );
 }

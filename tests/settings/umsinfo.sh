@@ -47,6 +47,7 @@ found 0 'under the launcher' '^host  *wine-[0-9].* on Linux ' '^program .*umsinf
     '^settings  *all as by default$' ' CreateUmsCompletionList  *shim  kernel32_ums.dll+0x' \
     ' RtlGetNextUmsListItem  *shim  ntdll_ums.dll+0x' ' ZwWorkerFactoryWorkerReady  *shim  ntdll_ums.dll+0x' \
     "^names  *$names lead to the shim, 0 to the host, 0 are missing$" '^self-test  *passed: 4 workers, .* 4 waits reported, 4 ends$' \
+    '^switches  *[1-9][0-9]* carried, [0-9]* sent home$' \
     '^User-Mode Scheduling works here: by the shim, for this program as it is$'
 [ "$(grep -c '^  [A-Z]' out)" = $names ] || wrong 'not a line for each name'
 
@@ -57,7 +58,7 @@ found 0 'settings' '^engine  *not carry: .*cannot sleep outside' '^engine  *hand
     '^hook  *not dispatcher: UMS_HOOK ' '^hook  *stubs: UMS_HOOK ' '^settings  *UMS_HOOK=stubs (environment)$' \
     '^settings  *UMS_PARK=address (.*ums.conf line 2)$' '^settings  *WRONG: .*ums.conf line 3: .*UMS_HOK$' \
     '^settings  *WRONG: UMS_GRACES (environment) is no setting$' '^settings  *.*ums.conf was read$' \
-    '^self-test  *passed'
+    '^self-test  *passed' '^switches  *0 carried, [1-9][0-9]* sent home$'
 grep -q 'WRONG: UMS_WINE' out && wrong 'a variable of the scripts is none of ours'
 rm ums.conf
 

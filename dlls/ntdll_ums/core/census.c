@@ -55,3 +55,18 @@ void ums_take_census( struct ums_census *census )
         census->executed += atomic_load_explicit( &s->executed, memory_order_relaxed );
     }
 }
+
+/* Only what ended later than it began may be missing: each scheduler counts by itself. */
+void ums_count_switches( uint64_t *carried, uint64_t *sent_home )
+{
+    uint32_t i, made = ums_pool_made( &ums_scheduler_pool );
+
+    *carried = *sent_home = 0;
+    for (i = 0; i < made; i++)
+    {
+        struct ums_scheduler *s = ums_pool_any( &ums_scheduler_pool, i );
+
+        *carried   += atomic_load_explicit( &s->carried, memory_order_relaxed );
+        *sent_home += atomic_load_explicit( &s->sent_home, memory_order_relaxed );
+    }
+}

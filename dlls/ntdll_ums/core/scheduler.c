@@ -218,11 +218,10 @@ static inline void prefetch( struct ums_context *before, struct ums_context *w )
 }
 
 /* For others to read, now and then: a plain addition, of this thread alone. */
-static inline void count_execute( struct ums_scheduler *s )
+static inline void count( _Atomic uint64_t *counter )
 {
-    uint64_t executed = atomic_load_explicit( &s->executed, memory_order_relaxed );
-
-    atomic_store_explicit( &s->executed, executed + 1, memory_order_relaxed );
+    atomic_store_explicit( counter, atomic_load_explicit( counter, memory_order_relaxed ) + 1,
+                           memory_order_relaxed );
 }
 
 /* The worker is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks
@@ -233,12 +232,16 @@ static __attribute__((noinline)) int32_t execute_taken( struct ums_scheduler *s,
                                                          struct ums_context *w, uint64_t word )
 {
     w->owner = s;
-    count_execute( s );
+    count( &s->executed );
     ums_note_by( s, w, EVENT_EXECUTE, 0 );
     if (w->list != s->list) change_list( s, w );
     if ((!ums_carry && !(word & WORD_PREEMPTED)) || (word & (WORD_HOME | WORD_STOPPED)))
+    {
+        count( &s->sent_home );
         ums_left_running( s, w, (word & WORD_STOPPED) != 0 );
+    }
     atomic_fetch_and( &w->flags, ~(uint32_t)CONTEXT_RUNNING_ON_SELF_THREAD );
+    count( &s->carried );
     return ke_carry( s, w );
 }
 
@@ -298,6 +301,7 @@ int32_t ums_execute( void *handle, int32_t (*failed)( ums_status status ) )
         return execute_taken( s, w, word );
     prefetch( before, w );
     w->owner = s;
+    count( &s->carried );
     return ke_carry( s, w );
 }
 

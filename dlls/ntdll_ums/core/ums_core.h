@@ -148,6 +148,8 @@ struct ums_scheduler
     struct ums_context *context;                /* the scheduler thread's own */
     _Atomic uint64_t executed;                  /* how often, while somebody counts (census.c); goes
                                                    on from one use of the slot to the next */
+    _Atomic uint64_t carried, sent_home;        /* how often a worker went on on this thread, or at
+                                                   home; like executed, but always */
 
     _Atomic uint32_t preempters;                /* who have suspended its thread to look for a
                                                    worker; goes on from one use of the slot to the
@@ -477,6 +479,9 @@ static inline int ums_worker_is_carried( struct ums_context *w )
 struct ums_census;
 /* How many there are of what, about now. Any thread; changes nothing. */
 void ums_take_census( struct ums_census *census );
+/* How often Execute has carried a worker since the start, and how often it has sent one home. The same
+   rules. */
+void ums_count_switches( uint64_t *carried, uint64_t *sent_home );
 
 /* ---- sizes that Windows or the assembly rely on ---- */
 
