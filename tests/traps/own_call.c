@@ -1,0 +1,104 @@
+/*
+ * own_call: a program that makes NT calls with a `syscall` instruction of its own, past ntdll. On
+ * Windows that is a call like any other [doc: the convention is ntdll's own]. Under Wine before 11.5
+ * it would be a Linux call: run this with traps.c's nt, or under a Wine that takes such calls.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A worker that was executed on a carrier asks who it is; and its wait is told to its scheduler.
+ */
+#include "../linux/two_workers.h"
+#include "private/nttypes.h"
+
+#define YIELDS 5
+
+uint32_t own_query_nr, own_wait_nr;
+NTSTATUS NTAPI own_query( HANDLE, ULONG, void *, ULONG, ULONG * );
+NTSTATUS NTAPI own_wait( HANDLE, BOOLEAN, LARGE_INTEGER * );
+
+#define STUB( name ) \
+    __asm__( ".globl " #name "\n" #name ": movq %rcx,%r10\n\tmovl " #name "_nr(%rip),%eax\n\t" \
+             "syscall\n\tret" )
+STUB( own_query );
+STUB( own_wait );
+
+struct basic_info
+{
+    NTSTATUS  status;
+    void     *teb;
+    HANDLE    pid, tid;
+    ULONG_PTR affinity;
+    LONG      priority, base_priority;
+};
+
+static HANDLE event;
+static volatile LONG asked, is_another, length_wrong;
+static volatile NTSTATUS query_status, wait_status = -1;
+
+static uint32_t number_of( const char *name )
+{
+    const unsigned char *stub = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), name );
+
+    return stub[4] | stub[5] << 8;              /* behind mov r10,rcx; mov eax */
+}
+
+/* The fifth argument is on the stack. */
+static void ask( void )
+{
+    struct basic_info info = { 0 };
+    ULONG length = 0;
+
+    query_status = own_query( GetCurrentThread(), 0, &info, sizeof(info), &length );
+    asked++;
+    if ((DWORD)(ULONG_PTR)info.tid != GetCurrentThreadId()) is_another++;
+    if (length != sizeof(info)) length_wrong++;
+}
+
+static DWORD WINAPI sleeper( void *arg )
+{
+    int i;
+
+    (void)arg;
+    for (i = 0; i < YIELDS; i++)
+    {
+        ask();
+        pUmsThreadYield( NULL );
+    }
+    inside = 1;
+    wait_status = own_wait( event, FALSE, NULL );
+    inside = 2;
+    ask();
+    return 0;
+}
+
+static DWORD WINAPI waker( void *arg )
+{
+    (void)arg;
+    while (!inside) pUmsThreadYield( NULL );
+    seen_inside = inside;
+    SetEvent( event );
+    return 0;
+}
+
+static void give_up( void )
+{
+    SetEvent( event );
+}
+
+int main( void )
+{
+    event = CreateEventA( NULL, TRUE, FALSE, NULL );
+    /* as long as the stubs are ntdll's own */
+    own_query_nr = number_of( "NtQueryInformationThread" );
+    own_wait_nr = number_of( "NtWaitForSingleObject" );
+    load_shim();
+    ask();
+    run_round( sleeper, NULL, waker, give_up );
+    end_round();
+    ok( asked == YIELDS + 2 && !query_status, "asked %ld times, status %lx", asked, query_status );
+    ok( !is_another, "%ld times it was another thread that asked", is_another );
+    ok( !length_wrong, "the fifth argument was lost %ld times", length_wrong );
+    ok( !wait_status, "the wait's status is %lx", wait_status );
+    return test_end();
+}
