@@ -140,8 +140,8 @@ static BOOL print_switches( const struct ums_private *core )
 
     core->count_switches( &carried, &sent_home );
     none = !carried && strstr( core->describe(), "engine=carry" );
-    printf( "switches     %s%llu carried, %llu sent home\n", none ? "FAILED: " : "",
-            (unsigned long long)carried, (unsigned long long)sent_home );
+    print( "switches     %s%llu carried, %llu sent home\n", none ? "FAILED: " : "",
+           (unsigned long long)carried, (unsigned long long)sent_home );
     return !none;
 }
 
