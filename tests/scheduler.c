@@ -60,12 +60,13 @@ static void tear_down( void )
 {
     assert_int_equal( atomic_load( &context->flags ) & CONTEXT_TERMINATED, CONTEXT_TERMINATED );
     assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
-    assert_int_equal( atomic_load( &context->refs ), 0 );       /* its slot can be used again */
     /* whoever has ended has let its list go */
     assert_int_equal( atomic_load( &list->refs ), 1 );
     assert_int_equal( atomic_load( &other_list->refs ), 1 );
     ums_list_delete( list );
     ums_list_delete( other_list );
+    /* its slot can be used again, when no list has it any more, dequeued or not */
+    assert_int_equal( atomic_load( &context->refs ), 0 );
     assert_null( ke_current() );
     assert_int_equal( atomic_load( &fake_errors ), 0 );
 }
