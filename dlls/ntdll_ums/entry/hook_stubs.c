@@ -215,6 +215,8 @@ static int store_code( unsigned char *where, uint64_t value )
 
 /* What the entry begins with: whole instructions, which do the same wherever they lie, and the first
    of which a store of eight bytes covers to its end. */
+#define CACHE_LINE 64
+
 static const struct apc_entry
 {
     unsigned char code[12];
@@ -223,7 +225,7 @@ static const struct apc_entry
 {
     /* Wine 8: add $8,%rsp; mov 0x98(%rcx),%r10 */
     { { 0x48, 0x83, 0xc4, 0x08, 0x4c, 0x8b, 0x91, 0x98, 0x00, 0x00, 0x00 }, 11 },
-    /* Wine 10, Windows 7: mov (%rsp),%rcx; mov 8(%rsp),%rdx */
+    /* Wine 10 and 11, Windows 7: mov (%rsp),%rcx; mov 8(%rsp),%rdx */
     { { 0x48, 0x8b, 0x0c, 0x24, 0x48, 0x8b, 0x54, 0x24, 0x08 }, 9 },
 };
 
@@ -241,7 +243,8 @@ int ums_hook_apc_install( void )
     uint64_t value;
     LONG distance;
 
-    if (!entry || ((ULONG_PTR)entry & 7)) return 0;
+    /* the exchange is locked, so it is one store wherever it lies; a cache line's end it must not cross */
+    if (!entry || ((ULONG_PTR)entry & (CACHE_LINE - 1)) > CACHE_LINE - 8) return 0;
     for (i = 0; i < sizeof(apc_entries) / sizeof(apc_entries[0]); i++)
         if (!memcmp( entry, apc_entries[i].code, apc_entries[i].size )) break;
     if (i == sizeof(apc_entries) / sizeof(apc_entries[0]) || !(place = make_place( ntdll, 1 )))
