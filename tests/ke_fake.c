@@ -20,6 +20,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include "ke_fake.h"
+#include "core/wait.h"
 #include "ke_fake_switch.h"
 
 _Atomic int fake_errors, fake_events_open, fake_wakes;
@@ -346,7 +347,8 @@ void fake_init( void )
     main_thread = pthread_self();
     on_exit( on_end, NULL );
     ums_carry = ums_straight = engine && !strcmp( engine, "carry" );
-    if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init()) abort();
+    if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
+        !ums_timer_init()) abort();
 }
 
 void fake_set_gs( void *teb )

@@ -6,7 +6,7 @@
  */
 
 #include <windows.h>
-#include "core/ums_core.h"
+#include "core/wait.h"
 #include "entry/hook.h"
 #include "host/ke_win32.h"
 #include "api/thread.h"
@@ -67,7 +67,7 @@ static const struct hook hooks[] =
 
 /* ---- choices, and the reasons for them ---- */
 
-#define MAX_CHOICES 8
+#define MAX_CHOICES 10
 
 static struct ums_choice choices[MAX_CHOICES];
 static uint32_t choice_count;
@@ -152,6 +152,19 @@ static void choose_park( void )
     choose( "park", "address", !futex, futex ? "not needed" : "it works everywhere" );
 }
 
+/* A thread that sleeps with RtlWaitOnAddress in its parking place waits for alerts of its own. Before
+   the hook is chosen: what it has to see depends on it. */
+static void choose_waits( void )
+{
+    const char *why = !ums_setting( SETTING_USER_WAITS ) ? "UMS_USER_WAITS does not ask for it"
+                      : !ke_parks_outside() ? "threads park with alerts of their own"
+                      : !ums_timer_init() ? "memory is short" : NULL;
+
+    ums_waits_here = !why;
+    choose( "waits", "user", !why, why ? why : "UMS_USER_WAITS asks for it" );
+    choose( "waits", "kernel", !!why, why ? "it works everywhere" : "UMS_USER_WAITS asks for another" );
+}
+
 static const char *host_name( void )
 {
     const char *(__cdecl *version)( void ) =
@@ -191,6 +204,7 @@ static const char *start( void )
         !ums_factory_init() || !ums_handles_init() || !ke_init( &why ) || !ums_manager_init())
         return why;
     choose_park();
+    choose_waits();
     if (!(hook = find_hook( &why )) || !(engine = start_engine( hook, &why ))) return why;
 
     /* threads may be inside the hook at any time from now on */

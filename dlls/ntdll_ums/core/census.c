@@ -24,7 +24,7 @@ static void count_worker( struct ums_census *census, uint64_t word )
         census->running++;
         break;
     case WORKER_BLOCKED:
-        if (word & (WORD_STOPPED | WORD_PREEMPTED)) census->suspended++;
+        if (!(word & WORD_WAITS) && (word & (WORD_STOPPED | WORD_PREEMPTED))) census->suspended++;
         else census->blocked++;
         break;
     default:

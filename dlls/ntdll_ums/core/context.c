@@ -94,34 +94,6 @@ ums_status ums_context_delete( void *handle )
     return STATUS_SUCCESS;
 }
 
-struct ums_context *ums_context_of_thread( uint32_t tid )
-{
-    uint32_t i, made = ums_pool_made( &ums_context_pool );
-
-    for (i = 0; i < made; i++)
-    {
-        struct ums_context *context = ums_pool_at( &ums_context_pool, i );
-
-        if (context && atomic_load( &context->tid ) == tid &&
-            !(atomic_load( &context->flags ) & CONTEXT_TERMINATED))
-            return context;
-    }
-    return NULL;
-}
-
-struct ums_context *ums_context_of_ending( uint32_t tid )
-{
-    uint32_t i, made = ums_pool_made( &ums_context_pool );
-
-    for (i = 0; i < made; i++)
-    {
-        struct ums_context *context = ums_pool_any( &ums_context_pool, i );
-
-        if (atomic_load( &context->tid ) == tid && atomic_load( &context->busy )) return context;
-    }
-    return NULL;
-}
-
 /* Buffers need not be aligned. */
 static void copy( void *to, const void *from, size_t size )
 {
@@ -235,6 +207,7 @@ uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *l
 static int stands_still( uint64_t word )
 {
     return word_state( word ) == WORKER_READY || word_state( word ) == WORKER_QUEUED ||
+           (word_state( word ) == WORKER_BLOCKED && (word & WORD_WAITS)) ||
            ((word & WORD_SUSPENDED) && !(word & WORD_SUSPENDING));
 }
 

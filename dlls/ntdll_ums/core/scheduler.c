@@ -337,7 +337,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     context->scheduler = s;
     context->teb       = ke_teb();
     atomic_store( &context->flags, 0 );         /* alive */
-    atomic_store( &context->tid, ke_thread_id() );
+    ums_thread_id_set( context, ke_thread_id() );
     ke_thread_enters( context );
     s->idle = 0;
     ums_record_enter( s );
@@ -350,9 +350,9 @@ static void give_up( struct ums_context *context )
     struct ums_scheduler *s = context->scheduler;
 
     ums_record_leave( s );
+    ums_thread_id_clear( context, atomic_load( &context->tid ) );       /* found, it would be a worker */
     context->kind      = CONTEXT_WORKER;
     context->scheduler = NULL;
-    atomic_store( &context->tid, 0 );
     atomic_store( &context->flags, CONTEXT_TERMINATED );
     /* who looks for a worker may come here late, when the context is another thread's */
     s->current = NULL;

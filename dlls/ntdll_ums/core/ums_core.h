@@ -20,6 +20,8 @@
  *     CARRIED --yield--> READY                           by its carrier
  *     CARRIED --handoff, or enters the kernel--> RUNNING, INKERNEL, BLOCKED at home   by its carrier
  *     CARRIED --suspended--> BLOCKED                     by its carrier
+ *     CARRIED, RUNNING --waits without its thread--> BLOCKED | WAITS       see wait.c
+ *     BLOCKED | WAITS --alerted, time is over--> QUEUED  by whoever ends the wait
  *     RUNNING --yield--> READY                           by the worker at home, as all below
  *     RUNNING --wait that will block--> BLOCKED          before it waits
  *     RUNNING --call that may block--> INKERNEL(seq)
@@ -74,8 +76,9 @@ enum worker_state
 #define WORD_HOME       ((uint64_t)0x200)       /* parked: must be resumed at home, not carried */
 #define WORD_STOPPED    ((uint64_t)0x400)       /* suspended while it ran at home: its thread stands
                                                    still in user code, and is resumed as a thread */
-#define WORD_PREEMPTED  ((uint64_t)0x800)       /* suspended while it was carried: BLOCKED without
-                                                   being in a call, all its registers are saved */
+#define WORD_PREEMPTED  ((uint64_t)0x800)       /* BLOCKED without being in a call, its user part is
+                                                   complete: suspended while it was carried, or
+                                                   it waits, or both one after the other */
 #define WORD_PARKED     (WORD_HOME | WORD_STOPPED | WORD_PREEMPTED)     /* cleared by Execute */
 #define WORD_SUSPENDING ((uint64_t)0xf000)      /* how many are suspending its thread now: resuming
                                                    waits for them */
@@ -85,7 +88,10 @@ enum worker_state
                                                    executed, but not suspended either */
 #define WORD_HALTED     (WORD_SUSPENDED | WORD_FOREIGN)         /* suspended, by whomever */
 #define WORD_BARRED     (WORD_HALTED | WORD_HOLD)               /* not to be executed */
-#define WORD_SEQ        ((uint64_t)0x2000000)   /* one step of the sequence number in bits 25-63:
+#define WORD_WAITS      ((uint64_t)0x2000000)   /* BLOCKED | PREEMPTED only: it waits without its
+                                                   thread (wait.c), nobody queues it before that is
+                                                   over */
+#define WORD_SEQ        ((uint64_t)0x4000000)   /* one step of the sequence number in bits 26-63:
                                                    each execute and each call is one */
 #define WORD_SEQ_MASK   (~(WORD_SEQ - 1))
 
@@ -239,6 +245,10 @@ struct ums_context
     struct ums_inside inside;                   /* home thread only: is it in a call? */
     _Atomic(struct ums_list *) on;              /* the list that it is linked on, or about to be:
                                                    completion.c */
+    _Atomic uint32_t alert;                     /* wait.c: 1: alerted, and has not taken notice */
+    _Atomic uint32_t at_host;                   /* who alerts has to alert its thread too */
+    _Atomic uint32_t wait_for;                  /* enum wait_for; the worker's, published with the
+                                                   state word */
 };
 
 /* ---- pool.c ---- */
@@ -353,9 +363,6 @@ uint32_t ums_context_index( const struct ums_context *context );
 ums_status ums_context_create( struct ums_context **context );
 ums_status ums_context_delete( void *handle );
 void ums_context_unref( struct ums_context *context );
-struct ums_context *ums_context_of_thread( uint32_t tid ); /* live scheduler or worker, or NULL */
-/* A worker whose thread is in ums_worker_end; its context may be deleted already. Or NULL. */
-struct ums_context *ums_context_of_ending( uint32_t tid );
 ums_status ums_context_query( void *handle, uint32_t info_class, void *buffer, uint32_t length,
                               uint32_t *ret );
 ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffer,
@@ -392,6 +399,17 @@ static inline enum worker_state word_state( uint64_t word )
 {
     return (enum worker_state)(word & WORD_STATE);
 }
+
+/* ---- thread_ids.c: any thread; no lock, readers write nothing ---- */
+
+/* The calling thread, or one that stands still before its first instruction, is this context's. May
+   enter the kernel, for memory. */
+void ums_thread_id_set( struct ums_context *context, uint32_t tid );
+/* It is no more. Nothing happens if either has become another's since. */
+void ums_thread_id_clear( struct ums_context *context, uint32_t tid );
+struct ums_context *ums_context_of_thread( uint32_t tid ); /* live scheduler or worker, or NULL */
+/* A worker whose thread is in ums_worker_end; its context may be deleted already. Or NULL. */
+struct ums_context *ums_context_of_ending( uint32_t tid );
 
 /* ---- scheduler.c ---- */
 
@@ -449,6 +467,13 @@ void ums_worker_give_way( struct ums_context *w );
 /* A worker that suspends or resumes another: it must not be stopped in the middle of that. */
 void ums_worker_busy( struct ums_context *w, int more );
 int  ums_worker_block( struct ums_context *w, uintptr_t payload );
+/* For wait.c, on its home thread in the parking place: to its list, and until it is executed here; until
+   it is executed here; WORD_HOME or 0. */
+void ums_worker_queue_at_home( struct ums_context *w );
+void ums_worker_home_wait( struct ums_context *w );
+uint64_t ums_worker_must_stay( const struct ums_context *w );
+/* How many there are whose threads have not come to their end. */
+uint32_t ums_workers_alive( void );
 int  ums_worker_enter_kernel( struct ums_context *w );
 void ums_worker_back( struct ums_context *w );
 /* Returns success, or what failed makes of the status. */

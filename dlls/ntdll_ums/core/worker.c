@@ -32,7 +32,7 @@ void ums_worker_busy( struct ums_context *w, int more )
 
 /* Sleep until the worker is to run here. A token alone does not say so: one that was meant for an
    earlier life of this slot may come late. The state is changed before the token is given. */
-static void home_wait( struct ums_context *w )
+void ums_worker_home_wait( struct ums_context *w )
 {
     enum worker_state state;
     uint64_t word;
@@ -67,13 +67,24 @@ static void queue_and_wait( struct ums_context *w, enum worker_state from, uint6
     }
     ums_worker_busy( w, -1 );
     ums_list_unref( list );
-    if (queued) home_wait( w );
+    if (queued) ums_worker_home_wait( w );
 }
 
 /* A worker that has breakpoints, or is inside a call that goes on here, must be resumed here. */
 static uint64_t must_stay( const struct ums_context *w )
 {
     return atomic_load( &w->breakpoints ) || inside_any( &w->inside ) ? WORD_HOME : 0;
+}
+
+/* The same for one that is BLOCKED | PREEMPTED: where nobody is carried that has to be said. */
+uint64_t ums_worker_must_stay( const struct ums_context *w )
+{
+    return ums_carry ? must_stay( w ) : WORD_HOME;
+}
+
+void ums_worker_queue_at_home( struct ums_context *w )
+{
+    queue_and_wait( w, WORKER_BLOCKED, WORD_HOME );
 }
 
 static void parked_queue( struct ums_context *w, void *from )
@@ -101,7 +112,7 @@ static void parked_yield( struct ums_context *w, void *param )
     ums_note( mark, owner, EVENT_YIELD, 0 );
     scheduler_post( owner, REASON_YIELD, (uintptr_t)w, param );
     ums_worker_busy( w, -1 );
-    home_wait( w );
+    ums_worker_home_wait( w );
 }
 
 /* ---- the worker itself ---- */
@@ -246,6 +257,13 @@ int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status s
 
 /* ---- its life ---- */
 
+static _Atomic uint32_t alive;
+
+uint32_t ums_workers_alive( void )
+{
+    return atomic_load( &alive );
+}
+
 /* A dead one, which need not have been dequeued: who pushes it, or walks over the chain that it is in,
    is waited for. */
 static int use_again( struct ums_context *w )
@@ -285,7 +303,11 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     atomic_store( &w->kill_pending, 0 );
     ke_thread_leaves( w );                      /* the last one may be ending still */
     atomic_store( &w->killed_here, 0 );
-    atomic_fetch_and( &w->word, ~(WORD_HALTED | WORD_PARKED) ); /* holds end by themselves */
+    atomic_store( &w->at_host, 1 );             /* until it is a worker */
+    atomic_store( &w->alert, 0 );
+    atomic_fetch_add( &alive, 1 );
+    /* holds end by themselves */
+    atomic_fetch_and( &w->word, ~(WORD_HALTED | WORD_PARKED | WORD_WAITS) );
     atomic_store( &w->park.token, 0 );
     atomic_fetch_add( &w->refs, 1 );
     atomic_store( &w->flags, CONTEXT_SCHEDULED_THREAD );
@@ -299,14 +321,16 @@ void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid )
 {
     w->teb = teb;
     ums_context_suspended( w );
-    atomic_store( &w->tid, tid );
+    ums_thread_id_set( w, tid );
 }
 
 /* There will be no thread after all. */
 void ums_worker_unbind( struct ums_context *w )
 {
+    atomic_fetch_sub( &alive, 1 );
     ums_list_unref( w->list );
     w->list = NULL;
+    ums_thread_id_clear( w, atomic_load( &w->tid ) );
     atomic_store( &w->flags, CONTEXT_TERMINATED );
     worker_move( w, WORKER_STARTING, WORKER_NONE );
     ums_context_unref( w );
@@ -330,6 +354,7 @@ void ums_worker_start( struct ums_context *w )
     ke_thread_enters( w );
     note_start( w );
     ke_set_current( w );
+    atomic_store( &w->at_host, 0 );             /* an alert that came before stays: alert is set */
     ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_STARTING );
 }
 
@@ -363,8 +388,8 @@ void ums_worker_end( struct ums_context *w )
     ums_list_push( list, w );
     if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
     ums_list_unref( list );
-    /* not if a new thread has the context already */
-    atomic_compare_exchange_strong( &w->tid, &tid, 0 );
+    atomic_fetch_sub( &alive, 1 );
+    ums_thread_id_clear( w, tid );              /* a new thread may have the context already */
     ums_worker_busy( w, -1 );
     ums_context_unref( w );
 }
@@ -381,6 +406,13 @@ void ums_worker_killed( struct ums_context *w )
     atomic_fetch_or( &w->word, WORD_SUSPENDED );
     atomic_store( &w->kill_pending, 1 );
     ums_worker_killed_finish( w );
+}
+
+static int is_alive( const struct ums_context *w )
+{
+    enum worker_state state = word_state( atomic_load( &w->word ) );
+
+    return state != WORKER_NONE && state != WORKER_DEAD;
 }
 
 /* Its list is nobody's to change when the worker is dead. Its reference to the context goes with
@@ -402,13 +434,12 @@ void ums_worker_killed_finish( struct ums_context *w )
     if (!atomic_exchange( &w->kill_pending, 0 )) return;
     mark = ums_mark( w );
     owner = w->owner;
+    if (is_alive( w )) ums_thread_id_clear( w, atomic_load( &w->tid ) );      /* takes no new thread */
     /* the list's reference comes first; one that is queued may be READY before it is dead */
     atomic_fetch_add( &w->refs, 1 );
     if (!(queued = worker_move( w, WORKER_QUEUED, WORKER_DEAD )))
     {
-        enum worker_state state = word_state( atomic_load( &w->word ) );
-
-        if (state != WORKER_NONE && state != WORKER_DEAD) atomic_store( &w->on, w->list );
+        if (is_alive( w )) atomic_store( &w->on, w->list );
         if (!(owned = worker_leave( w, WORKER_DEAD )) &&
             !worker_move( w, WORKER_BLOCKED, WORKER_DEAD ) &&
             !worker_move( w, WORKER_CARRIED, WORKER_DEAD ) &&
@@ -420,10 +451,10 @@ void ums_worker_killed_finish( struct ums_context *w )
         }
     }
 
+    atomic_fetch_sub( &alive, 1 );
     ums_note( mark, NULL, EVENT_END, 0 );
     list = w->list;
     w->list = NULL;
-    atomic_store( &w->tid, 0 );
     atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
     if (!queued) ums_list_push( list, w );
     if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
@@ -554,15 +585,15 @@ int ums_worker_faulted( struct ums_context *w, uint64_t word )
     return 1;
 }
 
-/* If it was taken off its scheduler for a suspension, and that is over: to its list [seen]. Whoever
-   makes this exchange has the worker to himself until it is linked; before it the list may not even
-   be looked at. word: as it was seen. */
+/* If it was taken off its scheduler for a suspension, or waited meanwhile, and both is over: to its
+   list [seen]. Whoever makes this exchange has the worker to himself until it is linked; before it
+   the list may not even be looked at. word: as it was seen. */
 void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
 {
     struct ums_mark mark = ums_mark( w );
     struct ums_list *list;
 
-    do if (word_state( word ) != WORKER_BLOCKED || (word & WORD_BARRED) ||
+    do if (word_state( word ) != WORKER_BLOCKED || (word & (WORD_BARRED | WORD_WAITS)) ||
            !(word & (WORD_STOPPED | WORD_PREEMPTED))) return;
     while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_QUEUED ));
     ums_note( mark, NULL, EVENT_QUEUE, 0 );

@@ -10,7 +10,7 @@
  */
 
 #include <windows.h>
-#include "core/ums_core.h"
+#include "core/wait.h"
 #include "hook.h"
 #include "host/asm_offsets.h"
 #include "host/ke_win32.h"
@@ -87,7 +87,7 @@ void ums_hook_use_stubs( void )
 }
 
 /* As the system numbers it. A row's copy of the stub has that in it. */
-static uint32_t system_call( const struct ums_call *call )
+uint32_t ums_system_call( const struct ums_call *call )
 {
     const unsigned char *stub;
 
@@ -103,7 +103,7 @@ uint64_t ums_call_by_number( uint32_t nr )
     nr &= CALL_NUMBERS - 1;
     if (!using_stubs) return nr;
     for (call.nr = 0; call.nr < STUB_ROWS; call.nr++)
-        if (ums_stub_native[call.nr] && system_call( &call ) == nr) return call.nr;
+        if (ums_stub_native[call.nr] && ums_system_call( &call ) == nr) return call.nr;
     return UMS_NO_CALL;
 }
 
@@ -133,8 +133,8 @@ static uint64_t call_inside( const struct ums_call *call, const uint64_t *args,
     return ret;
 }
 
-static uint64_t call_wait( const struct call_row *row, const struct ums_call *call,
-                           struct ums_context *self )
+uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
+                        struct ums_context *self )
 {
     uint64_t args[UMS_MAX_ARGS], ret;
     int blocked, at_once;
@@ -283,7 +283,7 @@ static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
     ums_call_args( call, args );
     if (s->idle || !atomic_load( &s->posted ) || ums_wait_is_poll( row, args ))
         return ums_call_native( call, args );
-    ums_note_idle( s, system_call( call ) );
+    ums_note_idle( s, ums_system_call( call ) );
     ret = ums_call_native( call, args );
     ums_note_busy( s );
     return ret;
@@ -306,7 +306,9 @@ uint64_t ums_hook_call( struct ums_call *call )
     const struct call_row *row = ums_call_row( call );
     struct ums_context *self = ke_current();
     int special = row->handler && (!row->handler_if || row->handler_if( call ));
+    uint64_t ret;
 
+    if (ums_waits_here && row->here && row->here( row, call, self, &ret )) return ret;
     if (!self || self->kind != CONTEXT_WORKER)
         return special ? row->handler( row, call, self ) : call_plain( row, call, self );
 
@@ -314,7 +316,7 @@ uint64_t ums_hook_call( struct ums_call *call )
         return special ? row->handler( row, call, self ) : ums_call_native( call, NULL );
     if (ums_call_is_nested( self, call->sp )) return call_nested( row, call, self, special );
 
-    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, system_call( call ) );
+    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, ums_system_call( call ) );
     ums_worker_give_way( self );
     if (ums_worker_is_carried( self ))
     {
@@ -323,5 +325,5 @@ uint64_t ums_hook_call( struct ums_call *call )
     }
     if (special) return call_special( row, call, self );
     if (row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
-    return row->cls == CALL_WAIT ? call_wait( row, call, self ) : call_may_block( call, self );
+    return row->cls == CALL_WAIT ? ums_call_wait( row, call, self ) : call_may_block( call, self );
 }

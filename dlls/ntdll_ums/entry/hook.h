@@ -51,6 +51,9 @@ struct call_row
                          struct ums_context *self );
     int (*handler_if)( const struct ums_call *call );         /* only then; NULL: always */
     const char *reason;
+    int (*here)( const struct call_row *row, struct ums_call *call, struct ums_context *self,
+                 uint64_t *ret );               /* where ums_waits_here: for all threads if it is
+                                                   LOCAL; 1: this was it, 0: as its class wants */
 };
 
 extern const struct call_row ums_call_rows[];
@@ -128,6 +131,21 @@ void ums_local_end( struct ums_context *self );
 
 /* hook.c, called from assembly: where an APC of this thread begins. */
 void ums_apc_begins( void );
+
+/* A wait of a worker, as its row says. And the number by which the system knows a call. */
+uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
+                        struct ums_context *self );
+uint32_t ums_system_call( const struct ums_call *call );
+
+/* without the kernel, hook_alerts.c */
+int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
+                             struct ums_context *self, uint64_t *ret );
+int ums_here_alert( const struct call_row *row, struct ums_call *call, struct ums_context *self,
+                    uint64_t *ret );
+int ums_here_alert_many( const struct call_row *row, struct ums_call *call,
+                         struct ums_context *self, uint64_t *ret );
+int ums_here_delay( const struct call_row *row, struct ums_call *call, struct ums_context *self,
+                    uint64_t *ret );
 
 /* hook_unix.c, called from assembly */
 uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args );

@@ -24,20 +24,24 @@
 #include "hook.h"
 #include "factory/factory_host.h"
 
-#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why },
-#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why },
-#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, NULL, why },
-#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, why },
+#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, NULL },
+#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why, NULL },
+#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, NULL, why, NULL },
+#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, why, NULL },
 #define WAIT( name, timeout, alertable, try_zero, why ) \
-    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why },
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, NULL },
 #define SPECIAL( name, handler, why ) \
-    { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, NULL, why },
+    { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, NULL, why, NULL },
+/* answered without the kernel, if that can be; else as above */
+#define WAIT_HERE( name, timeout, alertable, try_zero, here, why ) \
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, here },
+#define LOCAL_HERE( name, here, why ) { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, here },
 /* a handler for handles of worker factories and ports, and the class for all others */
 #define OURS( name, cls, handler, why ) \
-    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why },
+    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL },
 
 const struct call_row ums_default_row =
-    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, "unknown" };
+    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, "unknown", NULL };
 
 /* ---- conditions of local calls ---- */
 
@@ -79,8 +83,9 @@ const struct call_row ums_call_rows[] =
     /* waits. The try: a wait that is satisfied has its full effect, one that is not has none. */
     WAIT( "NtWaitForSingleObject", 2, 1, 1, "waits; not satisfied = no effect" )
     WAIT( "NtWaitForMultipleObjects", 4, 3, 1, "waits; takes all or nothing" )
-    WAIT( "NtDelayExecution", 1, 0, 0, "always waits; a try would be a yield" )
-    WAIT( "NtWaitForAlertByThreadId", 1, -1, 1, "waits; an alert stays pending until it is taken" )
+    WAIT_HERE( "NtDelayExecution", 1, 0, 0, ums_here_delay, "always waits; a try would be a yield" )
+    WAIT_HERE( "NtWaitForAlertByThreadId", 1, -1, 1, ums_here_wait_for_alert,
+               "waits; an alert stays pending until it is taken" )
     WAIT( "NtWaitForKeyedEvent", 3, 2, 1, "waits; without a releaser nothing happens" )
     WAIT( "NtReleaseKeyedEvent", 3, 2, 1, "waits for the waiter; without one nothing happens" )
     WAIT( "NtRemoveIoCompletion", 4, -1, 1, "waits for a packet" )
@@ -153,7 +158,9 @@ const struct call_row ums_call_rows[] =
     LOCAL( "NtQuerySystemTime", "reads a clock" )
     LOCAL( "NtYieldExecution", "gives way to other threads: the carrier does" )
     LOCAL( "NtGetCurrentProcessorNumber", "asks the CPU, which is the carrier's" )
-    LOCAL( "NtAlertThreadByThreadId", "wakes a thread by its id: a futex of the process" )
+    LOCAL_HERE( "NtAlertThreadByThreadId", ums_here_alert,
+                "wakes a thread by its id: a futex of the process" )
+    LOCAL_HERE( "NtAlertMultipleThreadByThreadId", ums_here_alert_many, "the same, several" )
     LOCAL_IF( "NtQueueApcThread", other_thread, "one request; the caller is not recorded" )
     LOCAL( "NtSetEvent", "one request; an event knows no threads" )
     LOCAL( "NtResetEvent", "one request; an event knows no threads" )

@@ -14,6 +14,7 @@
 #include "core/ums_core.h"
 #include "hook.h"
 #include "watch/hud.h"
+#include "host/ke_timer.h"
 #include "host/ke_win32.h"
 #include "factory/factory_host.h"
 #include "host/thread.h"
@@ -128,6 +129,7 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     if (!target && thread && thread != GetCurrentThread() &&
         ums_thread_id( thread ) != GetCurrentThreadId()) return (uint64_t)kill_plain( call );
     ums_hud_thread_ends( (uint32_t)call->args[1] );
+    ke_timer_dismiss( self );
     ke_warden_dismiss( self );
     end_self( target );
     return (uint64_t)native( call );            /* does not come back */

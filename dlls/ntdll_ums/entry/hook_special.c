@@ -14,6 +14,7 @@
 #include "core/ums_core.h"
 #include "host/asm_offsets.h"
 #include "hook.h"
+#include "host/ke_timer.h"
 #include "host/ke_win32.h"
 #include "watch/record_host.h"
 #include "umsnt.h"
@@ -66,7 +67,11 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
     HANDLE process = (HANDLE)call->args[0];
 
     (void)row;
-    if (self && (!process || process == GetCurrentProcess())) ke_set_current( NULL );
+    if (self && (!process || process == GetCurrentProcess()))
+    {
+        atomic_store( &self->at_host, 1 );      /* who is left may alert it */
+        ke_set_current( NULL );
+    }
     if (process == GetCurrentProcess()) ums_record_finish();
     return (uint64_t)native( call );
 }
@@ -153,7 +158,11 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
     NTSTATUS status;
 
     (void)row;
-    if ((ULONG)call->args[1] == THREAD_AM_I_LAST_THREAD) ke_warden_dismiss( self );
+    if ((ULONG)call->args[1] == THREAD_AM_I_LAST_THREAD)
+    {
+        ke_timer_dismiss( self );
+        ke_warden_dismiss( self );
+    }
     if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
     if ((ULONG)call->args[3] != sizeof(*info))
         return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;

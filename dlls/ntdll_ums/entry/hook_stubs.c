@@ -31,7 +31,7 @@
 #include <windows.h>
 #include <winternl.h>
 #include <string.h>
-#include "core/ums_core.h"
+#include "core/wait.h"
 #include "hook.h"
 #include "standstill.h"
 #include "host/exports.h"
@@ -450,7 +450,8 @@ static void drop_quick_ones( void )
     {
         const struct call_row *row = &ums_call_rows[patches[i].row];
 
-        if (row->cls > CALL_QUICK || row->handler) patches[kept++] = patches[i];
+        if (row->cls > CALL_QUICK || row->handler || (ums_waits_here && row->here))
+            patches[kept++] = patches[i];
     }
     patch_count = kept;
 }

@@ -8,6 +8,7 @@
  *   carried                    the carrier's
  *   preempted                  in w->context, the extended state in the parking place
  *   parked                     the user part at w->sp
+ *   waits without its thread   the same, our frames unwound: as at home in a call
  *   at home in a call          its thread's, our frames unwound: those that the call was made with
  *   at home anywhere else      its thread's
  *
@@ -168,7 +169,11 @@ static void find_registers( struct ums_context *w, CONTEXT *home )
 {
     if (ums_worker_is_carried( w )) carried_registers( w, home );
     else if (w->preempted) preempted_registers( w, home, 1 );
-    else if (is_parked( w, home )) user_part_registers( w, home );
+    else if (is_parked( w, home ))
+    {
+        user_part_registers( w, home );
+        if (atomic_load( &w->word ) & WORD_WAITS) unwind_our_frames( home );
+    }
     else unwind_our_frames( home );
 }
 

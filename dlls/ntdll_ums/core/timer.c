@@ -1,0 +1,83 @@
+/*
+ * One timer for all waits with a time-out. Host-free; ke_timer.c has the thread.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Each context has a deadline, written by its worker alone, in one array: a look at a thousand is
+ * 8 KB. A wait that was ended early leaves its deadline behind until the worker runs again, and costs
+ * a look that finds nothing.
+ *
+ * No deadline is missed. The worker stores its deadline, changes its state, then reads next_look
+ * (ums_timer_expect); the timer sets next_look to "never", looks at all deadlines and states, then
+ * says when it will look next (all sequentially consistent). A wait that the look did not see was
+ * entered after that look had begun: so the worker reads "never", and pokes; or when the timer will
+ * look, and pokes if that is too late. A poke counts pokes up, of which the timer has read the number
+ * before its look: it does not sleep then.
+ *
+ * A deadline that lies behind next_look needs no poke: the timer looks at all again by then.
+ */
+
+#include "wait.h"
+
+#define IDLE 10000000                           /* 100 ns. Without a deadline it looks around */
+
+static _Atomic int64_t *deadlines;              /* by index of the context's slot */
+static _Atomic int64_t next_look = INT64_MAX;   /* as ke_clock */
+static _Atomic uint32_t pokes;
+
+int ums_timer_init( void )
+{
+    size_t size = ums_context_pool.max * sizeof(*deadlines);
+    _Atomic int64_t *memory = ke_reserve( size );
+
+    if (!memory || !ke_commit( (void *)memory, size )) return 0;
+    deadlines = memory;
+    return 1;
+}
+
+void ums_timer_set( struct ums_context *w, int64_t deadline )
+{
+    if (deadlines) atomic_store( &deadlines[ums_context_index( w )], deadline );
+}
+
+void ums_timer_poke( void )
+{
+    atomic_fetch_add( &pokes, 1 );
+    ke_wake( &pokes, 0 );
+}
+
+void ums_timer_expect( int64_t deadline )
+{
+    if (deadline < atomic_load( &next_look )) ums_timer_poke();
+}
+
+/* When there is something to do next. */
+static int64_t look_at_all( int64_t now )
+{
+    uint32_t i, made = ums_pool_made( &ums_context_pool );
+    int64_t first = INT64_MAX;
+
+    for (i = 0; i < made; i++)
+    {
+        int64_t next;
+
+        if (!atomic_load( &deadlines[i] )) continue;
+        next = ums_wait_look( ums_pool_any( &ums_context_pool, i ), &deadlines[i], now );
+        if (next < first) first = next;
+    }
+    return first;
+}
+
+int ums_timer_round( void )
+{
+    uint32_t seen = atomic_load( &pokes );
+    int64_t first, left;
+
+    atomic_store( &next_look, INT64_MAX );
+    first = look_at_all( ke_clock() );
+    atomic_store( &next_look, first );
+    left = first == INT64_MAX ? IDLE : first - ke_clock();
+    if (left > 0) ke_wait( &pokes, seen, &left );
+    return first != INT64_MAX;
+}

@@ -1,0 +1,187 @@
+/*
+ * Workers that wait without the kernel: for an alert, or until a time. Host-free.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A wait that depends on words of this process only needs no thread. The worker is saved as for a
+ * yield, its state becomes BLOCKED | PREEMPTED | WAITS, and its scheduler gets Blocked at the speed
+ * of a switch. Its home thread sleeps on in its parking place and is not told. Whoever ends the wait
+ * takes WAITS off, with one exchange of the state word; nobody else can then, because the number in
+ * the word is of one wait only: there is an Execute between two. Nothing else can end a wait, but
+ * killing the worker. So
+ *
+ *   - a wait is ended once: by an alert, its time, or the worker itself, when it finds an alert
+ *     right behind its entry into the state;
+ *   - who ends it while the worker is not barred (WORD_BARRED) makes it QUEUED in the same exchange, and
+ *     then has it to himself until it is linked;
+ *   - who ends it while it is barred only takes WAITS off. Whoever ends that finds BLOCKED |
+ *     PREEMPTED, as for any worker that gave way, and queues it (ums_worker_queue_stopped, which
+ *     leaves a worker alone that WAITS). Both change the same word, so one of the two sees what the
+ *     other has done.
+ *
+ * An alert is one word of the worker, which stays set until the worker itself takes it. It is never
+ * in anybody's hand on the way. Who alerts sets it, then looks at the state; who waits changes the
+ * state, then looks at it (all sequentially consistent): so one of them sees the other. The alert
+ * that is found again behind the state belongs to the wait, because nobody takes it while the worker
+ * waits: nobody is woken for an alert that is already taken.
+ *
+ * A worker may also have to wait in the host's own call: in a callback, before the timer runs. Then,
+ * and before it is a worker, at_host is set first, and who alerts alerts its thread too. What the
+ * host remembers of that is only a wake-up; the word here is the truth.
+ *
+ * Ids of threads are used again. An alert for a thread that has ended goes to the host (no worker has
+ * the id), or comes too late to the worker that had it, where nobody looks, or to the next worker in
+ * that context, for which it is an alert without a reason: all who use alerts look again. One for the
+ * new thread is not lost: thread_ids.c.
+ *
+ * Who alerts must not be stopped for long, or ended, between the exchange and the push: the worker
+ * would be on no list. hook_alerts.c sees to that.
+ */
+
+#include "watch/record.h"
+#include "state.h"
+#include "wait.h"
+
+int ums_waits_here;
+
+static int is_waiting( uint64_t word )
+{
+    return word_state( word ) == WORKER_BLOCKED && (word & WORD_WAITS);
+}
+
+/* Is it still the wait that before was of? Others change flags meanwhile. */
+static int is_same_wait( uint64_t word, uint64_t before )
+{
+    return is_waiting( word ) && (word & WORD_SEQ_MASK) == (before & WORD_SEQ_MASK);
+}
+
+/* End the wait that word was seen of. */
+static void end_wait( struct ums_context *w, uint64_t seen )
+{
+    struct ums_mark mark = ums_mark( w );
+    uint64_t word = seen, next;
+    struct ums_list *list;
+
+    do
+    {
+        if (!is_same_wait( word, seen )) return;
+        next = word & ~WORD_WAITS;
+        if (!(word & WORD_BARRED)) next = (next & ~(WORD_STATE | WORD_PREEMPTED)) | WORKER_QUEUED;
+    }
+    while (!atomic_compare_exchange_weak( &w->word, &word, next ));
+    if (word_state( next ) != WORKER_QUEUED) return;
+    ums_note( mark, NULL, EVENT_QUEUE, 0 );
+    list = w->list;
+    ums_list_ref( list );
+    ums_list_push( list, w );
+    ums_list_unref( list );
+}
+
+/* Behind the entry into the state: has an alert come before it? From then on w may be another's; what
+   is read here too late ends nothing, because end_wait looks at the word. */
+static int was_alerted( struct ums_context *w )
+{
+    return atomic_load( &w->wait_for ) == WAIT_FOR_ALERT && atomic_load( &w->alert );
+}
+
+/* ---- into the wait ---- */
+
+/* On the scheduler's stack. A scheduler that pushes must not be killed between push and signal
+   (scheduler_expect). */
+_Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context *w, uintptr_t arg )
+{
+    const uint64_t to = (WORKER_BLOCKED | WORD_PREEMPTED | WORD_WAITS) + WORD_SEQ;
+    uint64_t word;
+
+    ums_note_by( s, w, EVENT_BLOCK, ums_noted_call( w ) );
+    word = worker_leave_carrier( w, to ) + to - WORKER_CARRIED;
+    if (was_alerted( w ))
+    {
+        scheduler_expect( s, 0 );
+        end_wait( w, word );
+        atomic_store( &s->posted, 1 );
+    }
+    else if (arg) ums_timer_expect( (int64_t)arg );
+    ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+}
+
+/* At home, in the parking place. arg is on the worker's stack: good until the state changes. Where
+   nobody is carried the worker goes on here, and so does one that must stay. */
+static void parked_wait( struct ums_context *w, void *arg )
+{
+    int64_t deadline = *(int64_t *)arg;
+    uint64_t word, next, flags = WORD_PREEMPTED | WORD_WAITS | ums_worker_must_stay( w );
+    struct ums_scheduler *owner;
+    struct ums_mark mark;
+    uint32_t call = ums_noted_call( w );
+
+    for (;;)
+    {
+        ums_worker_busy( w, 1 );                /* the scheduler waits for the post */
+        mark = ums_mark( w );
+        word = atomic_load( &w->word );
+        do
+        {
+            owner = w->owner;                   /* of this word */
+            next = ((word + WORD_SEQ) & ~WORD_STATE) | WORKER_BLOCKED | flags;
+        }
+        while (word_state( word ) == WORKER_RUNNING &&
+               !atomic_compare_exchange_weak( &w->word, &word, next ));
+        if (word_state( word ) == WORKER_RUNNING) break;
+        ums_worker_busy( w, -1 );
+        /* Somebody has taken it off its scheduler, and it goes on: it has to be scheduled first. */
+        ums_worker_queue_at_home( w );
+    }
+    ums_note( mark, owner, EVENT_BLOCK, call );
+    scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+    if (was_alerted( w )) end_wait( w, next );
+    else if (deadline) ums_timer_expect( deadline );
+    ums_worker_busy( w, -1 );
+    ums_worker_home_wait( w );
+}
+
+void ums_worker_wait( struct ums_context *w, enum wait_for what, int64_t deadline )
+{
+    atomic_store( &w->wait_for, what );
+    ums_timer_set( w, deadline );
+    if (ums_worker_is_carried( w ))
+        ke_leave_carrier( w, w->owner, left_waiting, (uintptr_t)deadline );
+    else ke_leave_home( w, parked_wait, &deadline );
+    ums_timer_set( w, 0 );
+}
+
+/* ---- alerts ---- */
+
+int ums_alert_take( struct ums_context *w )
+{
+    return atomic_exchange( &w->alert, 0 ) != 0;
+}
+
+/* wait_for is of this word or of a later wait, and then the exchange fails. */
+int ums_alert( struct ums_context *w )
+{
+    uint64_t word;
+    int at_host;
+
+    atomic_exchange( &w->alert, 1 );
+    at_host = atomic_load( &w->at_host ) != 0;
+    word = atomic_load( &w->word );
+    if (is_waiting( word ) && atomic_load( &w->wait_for ) == WAIT_FOR_ALERT &&
+        atomic_load( &w->alert )) end_wait( w, word );
+    return at_host;
+}
+
+/* ---- by the timer ---- */
+
+/* deadline: where it is kept. Stored before the state, so it is of this word, or of a later wait. */
+int64_t ums_wait_look( struct ums_context *w, _Atomic int64_t *deadline, int64_t now )
+{
+    uint64_t word = atomic_load( &w->word );
+    int64_t until;
+
+    if (!is_waiting( word ) || !(until = atomic_load( deadline ))) return INT64_MAX;
+    if (until > now) return until;
+    end_wait( w, word );
+    return INT64_MAX;
+}

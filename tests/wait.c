@@ -1,0 +1,383 @@
+/*
+ * White box: workers that wait without their thread, the timer, and contexts by thread id. The
+ * scheduler is the main thread; who alerts, suspends or kills is another one beside it.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "core/wait.h"
+#include "ke_fake.h"
+
+enum { STARTUP, BLOCKED, YIELD };
+
+static struct ums_list *list;
+static struct ums_context *context;
+static struct fake_worker worker;
+static int upcalls[3];
+static _Atomic int told, done, timer_wanted;
+static _Atomic int came_back;                   /* what the worker saw, by the test */
+
+static uint64_t word_now( void )
+{
+    return atomic_load( &context->word );
+}
+
+static int is_waiting_now( void )
+{
+    return word_state( word_now() ) == WORKER_BLOCKED && (word_now() & WORD_WAITS);
+}
+
+static void until_it_waits( void )
+{
+    while (!is_waiting_now()) sched_yield();
+}
+
+static void schedule( uint32_t reason, uintptr_t payload, void *param )
+{
+    struct ums_context *w = (struct ums_context *)payload;
+
+    (void)param;
+    upcalls[reason]++;
+    if (reason == BLOCKED) atomic_fetch_add( &told, 1 );
+    if (reason != YIELD) ums_list_wait( list, NULL, &w );
+    if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
+    assert_int_equal( fake_execute( w ), STATUS_SUCCESS );
+}
+
+static void *timer( void *unused )
+{
+    (void)unused;
+    while (!atomic_load( &done )) ums_timer_round();
+    return NULL;
+}
+
+static void run( void (*start)( void * ), void *(*helper)( void * ) )
+{
+    pthread_t thread, timer_thread;
+    int i;
+
+    for (i = 0; i < 3; i++) upcalls[i] = 0;
+    atomic_store( &told, 0 );
+    atomic_store( &done, 0 );
+    atomic_store( &came_back, 0 );
+    ums_list_create( &list );
+    ums_context_create( &context );
+    assert_int_equal( fake_worker_create( &worker, context, list, start, NULL ), STATUS_SUCCESS );
+    if (helper) pthread_create( &thread, NULL, helper, NULL );
+    if (atomic_load( &timer_wanted )) pthread_create( &timer_thread, NULL, timer, NULL );
+    assert_int_equal( fake_scheduler_enter( list, schedule, NULL ), STATUS_SUCCESS );
+    if (helper) pthread_join( thread, NULL );
+    atomic_store( &done, 1 );
+    ums_timer_poke();
+    if (atomic_load( &timer_wanted )) pthread_join( timer_thread, NULL );
+    pthread_join( worker.thread, NULL );
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    assert_int_equal( atomic_load( &list->refs ), 1 );
+    ums_list_delete( list );
+    assert_int_equal( atomic_load( &fake_errors ), 0 );
+}
+
+/* ---- alerts ---- */
+
+static void wait_once( void *param )
+{
+    (void)param;
+    ums_worker_wait( ke_current(), WAIT_FOR_ALERT, 0 );
+    atomic_store( &came_back, ums_alert_take( ke_current() ) ? 1 : 2 );
+}
+
+static void *alert_when_it_waits( void *unused )
+{
+    (void)unused;
+    until_it_waits();
+    assert_int_equal( ums_alert( context ), 0 );
+    return NULL;
+}
+
+/* Its scheduler is told once for the wait, and once for its end; at home nobody runs for it. */
+static void an_alert_ends_the_wait( void **state )
+{
+    (void)state;
+    run( wait_once, alert_when_it_waits );
+    assert_int_equal( atomic_load( &came_back ), 1 );
+    assert_int_equal( upcalls[BLOCKED], 2 );
+}
+
+static void at_home_too( void *param )
+{
+    ums_worker_go_home( ke_current() );
+    wait_once( param );
+}
+
+static void a_worker_at_home_waits_so( void **state )
+{
+    (void)state;
+    run( at_home_too, alert_when_it_waits );
+    assert_int_equal( atomic_load( &came_back ), 1 );
+    assert_int_equal( upcalls[BLOCKED], 2 );
+}
+
+/* The alert that comes between the worker's look and its state. */
+static void alerted_then_wait( void *param )
+{
+    ums_alert( ke_current() );
+    wait_once( param );
+}
+
+static void an_alert_right_before_is_not_lost( void **state )
+{
+    (void)state;
+    run( alerted_then_wait, NULL );
+    assert_int_equal( atomic_load( &came_back ), 1 );
+}
+
+static void who_waits_at_the_host_is_told( void **state )
+{
+    (void)state;
+    ums_context_create( &context );
+    atomic_store( &context->alert, 0 );
+    atomic_store( &context->at_host, 1 );
+    assert_int_equal( ums_alert( context ), 1 );
+    atomic_store( &context->at_host, 0 );
+    assert_int_equal( ums_alert( context ), 0 );
+    assert_int_equal( ums_alert_take( context ), 1 );
+    assert_int_equal( ums_alert_take( context ), 0 );
+    ums_context_delete( context );
+}
+
+/* ---- suspended, killed ---- */
+
+static void *suspend_around_the_alert( void *unused )
+{
+    uint64_t word;
+
+    (void)unused;
+    until_it_waits();
+    ums_context_suspended( context );
+    ums_worker_stopped( context );
+    ums_alert( context );
+    assert_false( word_now() & WORD_WAITS );
+    assert_int_equal( word_state( word_now() ), WORKER_BLOCKED );
+    assert_null( atomic_load( &list->head ) );  /* not before it is resumed */
+    assert_int_equal( ums_context_resumed( context, 1, &word ), 1 );
+    ums_worker_continued( context, word );
+    return NULL;
+}
+
+static void suspended_it_comes_when_both_are_over( void **state )
+{
+    (void)state;
+    run( wait_once, suspend_around_the_alert );
+    assert_int_equal( atomic_load( &came_back ), 1 );
+}
+
+static void *suspend_and_resume( void *unused )
+{
+    uint64_t word;
+
+    (void)unused;
+    until_it_waits();
+    ums_context_suspended( context );
+    ums_worker_stopped( context );
+    ums_context_resumed( context, 1, &word );
+    ums_worker_continued( context, word );
+    assert_true( is_waiting_now() );            /* its wait goes on */
+    ums_alert( context );
+    return NULL;
+}
+
+static void a_resume_does_not_end_the_wait( void **state )
+{
+    (void)state;
+    run( wait_once, suspend_and_resume );
+    assert_int_equal( atomic_load( &came_back ), 1 );
+}
+
+/* Who ends the wait and who resumes, at the same time: it is queued once. */
+static void *race_the_resume( void *unused )
+{
+    pthread_t alerter;
+    uint64_t word;
+
+    (void)unused;
+    until_it_waits();
+    ums_context_suspended( context );
+    ums_worker_stopped( context );
+    pthread_create( &alerter, NULL, alert_when_it_waits, NULL );
+    while (is_waiting_now() && rand() % 4) sched_yield();
+    ums_context_resumed( context, 1, &word );
+    ums_worker_continued( context, word );
+    pthread_join( alerter, NULL );
+    return NULL;
+}
+
+static void it_is_queued_once( void **state )
+{
+    int i;
+
+    (void)state;
+    for (i = 0; i < 300; i++)
+    {
+        run( wait_once, race_the_resume );
+        assert_int_equal( atomic_load( &came_back ), 1 );
+        assert_int_equal( upcalls[BLOCKED], 2 );
+    }
+}
+
+/* ---- time ---- */
+
+static void wait_a_millisecond( void *param )
+{
+    int64_t begin = ke_clock();
+
+    (void)param;
+    ums_worker_wait( ke_current(), WAIT_FOR_ALERT, begin + 10000 );
+    atomic_store( &came_back, ums_alert_take( ke_current() ) ? 1 : 2 );
+    assert_true( ke_clock() >= begin + 10000 );
+}
+
+static void time_ends_the_wait( void **state )
+{
+    (void)state;
+    atomic_store( &timer_wanted, 1 );
+    run( wait_a_millisecond, NULL );
+    atomic_store( &timer_wanted, 0 );
+    assert_int_equal( atomic_load( &came_back ), 2 );
+}
+
+static void sleep_a_while( void *param )
+{
+    int64_t begin = ke_clock();
+
+    (void)param;
+    ums_worker_wait( ke_current(), WAIT_FOR_TIME, begin + 20000 );
+    assert_true( ke_clock() >= begin + 20000 );
+    atomic_store( &came_back, ums_alert_take( ke_current() ) ? 1 : 2 );
+}
+
+static void an_alert_does_not_end_a_sleep( void **state )
+{
+    (void)state;
+    atomic_store( &timer_wanted, 1 );
+    run( sleep_a_while, alert_when_it_waits );
+    atomic_store( &timer_wanted, 0 );
+    assert_int_equal( atomic_load( &came_back ), 1 );         /* it is kept */
+}
+
+/* Deadlines that come while the timer looks, or sleeps for a later one, and alerts in between. */
+static void wait_often( void *param )
+{
+    int i;
+
+    (void)param;
+    for (i = 0; i < 400; i++)
+    {
+        ums_worker_wait( ke_current(), WAIT_FOR_ALERT, ke_clock() + (i * 37) % 3000 );
+        ums_alert_take( ke_current() );
+    }
+    atomic_store( &came_back, 1 );
+}
+
+static void *alert_now_and_then( void *unused )
+{
+    (void)unused;
+    while (!atomic_load( &came_back ))
+    {
+        ums_alert( context );
+        usleep( 300 );
+    }
+    return NULL;
+}
+
+static void no_deadline_is_missed( void **state )
+{
+    (void)state;
+    atomic_store( &timer_wanted, 1 );
+    run( wait_often, NULL );
+    run( wait_often, alert_now_and_then );
+    atomic_store( &timer_wanted, 0 );
+}
+
+/* ---- ids ---- */
+
+static struct ums_context *new_context( uint32_t tid )
+{
+    struct ums_context *c;
+
+    ums_context_create( &c );
+    atomic_store( &c->flags, 0 );
+    ums_thread_id_set( c, tid );
+    return c;
+}
+
+static void end_context( struct ums_context *c )
+{
+    atomic_store( &c->flags, CONTEXT_TERMINATED );
+    ums_context_delete( c );
+}
+
+static void an_id_leads_to_its_context( void **state )
+{
+    static const uint32_t ids[] = { 4, 0x10000, 0x4000 * 4, 0x3fffffc, 0x4000000, 0xfffffffc, 7 };
+    struct ums_context *contexts[7];
+    unsigned int i;
+
+    (void)state;
+    for (i = 0; i < 7; i++) if (i != 2) contexts[i] = new_context( ids[i] );
+    for (i = 0; i < 7; i++)
+        if (i != 2) assert_ptr_equal( ums_context_of_thread( ids[i] ), contexts[i] );
+    assert_null( ums_context_of_thread( 8 ) );
+    assert_null( ums_context_of_thread( 0 ) );
+    for (i = 0; i < 7; i++)
+    {
+        if (i == 2) continue;
+        ums_thread_id_clear( contexts[i], ids[i] );
+        assert_null( ums_context_of_thread( ids[i] ) );
+        end_context( contexts[i] );
+    }
+}
+
+/* The old one's end comes late: the id is another's by now. */
+static void an_id_that_is_used_again_is_the_new_one( void **state )
+{
+    struct ums_context *old = new_context( 400 ), *new = new_context( 400 );
+
+    (void)state;
+    assert_ptr_equal( ums_context_of_thread( 400 ), new );
+    ums_thread_id_clear( old, 400 );
+    assert_ptr_equal( ums_context_of_thread( 400 ), new );
+    ums_thread_id_clear( new, 400 );
+    assert_null( ums_context_of_thread( 400 ) );
+    end_context( old );
+    end_context( new );
+}
+
+int main( void )
+{
+    const struct CMUnitTest tests[] =
+    {
+        /* first: one id outside the table, and all are searched for */
+        cmocka_unit_test( an_id_that_is_used_again_is_the_new_one ),
+        cmocka_unit_test( an_alert_ends_the_wait ),
+        cmocka_unit_test( a_worker_at_home_waits_so ),
+        cmocka_unit_test( an_alert_right_before_is_not_lost ),
+        cmocka_unit_test( who_waits_at_the_host_is_told ),
+        cmocka_unit_test( suspended_it_comes_when_both_are_over ),
+        cmocka_unit_test( a_resume_does_not_end_the_wait ),
+        cmocka_unit_test( it_is_queued_once ),
+        cmocka_unit_test( time_ends_the_wait ),
+        cmocka_unit_test( an_alert_does_not_end_a_sleep ),
+        cmocka_unit_test( no_deadline_is_missed ),
+        cmocka_unit_test( an_id_leads_to_its_context ),
+    };
+
+    fake_init();
+    return cmocka_run_group_tests( tests, NULL, NULL );
+}
