@@ -14,7 +14,8 @@
  *   - a wait is ended once: by an alert, its time, or the worker itself, when it finds an alert
  *     right behind its entry into the state;
  *   - who ends it while the worker is not barred (WORD_BARRED) makes it QUEUED in the same exchange, and
- *     then has it to himself until it is linked;
+ *     then has it to himself until it is linked (but for one who kills it just then: a known hole, which
+ *     ums_worker_queue_stopped names);
  *   - who ends it while it is barred only takes WAITS off. Whoever ends that finds BLOCKED |
  *     PREEMPTED, as for any worker that gave way, and queues it (ums_worker_queue_stopped, which
  *     leaves a worker alone that WAITS). Both change the same word, so one of the two sees what the

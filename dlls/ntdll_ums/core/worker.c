@@ -456,6 +456,9 @@ void ums_worker_killed_finish( struct ums_context *w )
     list = w->list;
     w->list = NULL;
     atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
+    /* Known hole: one that is READY may still be linked in a chain that a client walks, and this push
+       overwrites its link. The walk then ends here, and what came behind it is lost to the client. The
+       push would have to wait until the link is consumed (ums_list_next). */
     if (!queued) ums_list_push( list, w );
     if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
     ums_list_unref( list );
@@ -587,7 +590,8 @@ int ums_worker_faulted( struct ums_context *w, uint64_t word )
 
 /* If it was taken off its scheduler for a suspension, or waited meanwhile, and both is over: to its
    list [seen]. Whoever makes this exchange has the worker to himself until it is linked; before it
-   the list may not even be looked at. word: as it was seen. */
+   the list may not even be looked at. word: as it was seen. Known hole: it is not to himself for one who
+   kills it, who finds it QUEUED and clears w->list (ums_worker_killed_finish); end_wait has it too. */
 void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
 {
     struct ums_mark mark = ums_mark( w );
