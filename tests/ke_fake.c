@@ -126,6 +126,15 @@ int64_t ke_clock( void )
     return fake_on_clock ? fake_on_clock( time ) : time;
 }
 
+_Atomic int fake_gave_up;
+_Atomic(const char *) fake_gave_up_for;
+
+void ke_gave_up( const char *awaited )
+{
+    atomic_store( &fake_gave_up_for, awaited );
+    atomic_fetch_add( &fake_gave_up, 1 );
+}
+
 /* Events are never freed, so that the use of a closed one can be counted. */
 static struct fake_event events[4096];
 static _Atomic unsigned int event_count;

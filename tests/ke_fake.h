@@ -23,6 +23,8 @@ extern _Atomic int fake_errors;                 /* a promise of ke.h was broken 
 extern _Atomic int fake_events_open;
 extern _Atomic int fake_wakes;                  /* calls of ke_wake */
 extern _Atomic uint32_t fake_resumed;           /* the last thread that was resumed */
+extern _Atomic int fake_gave_up;                /* calls of ke_gave_up */
+extern _Atomic(const char *) fake_gave_up_for;  /* the last one's reason */
 extern int fake_commit_fails;                   /* ke_commit refuses */
 extern int fake_event_fails;                    /* ke_event_create refuses */
 extern _Thread_local void (*fake_on_event_set)( void *event );      /* called before it is set */

@@ -82,6 +82,9 @@ void ke_report_fault( struct ums_context *w, uint64_t word, const struct ke_plac
 /* Resume the worker's thread, which was suspended from outside. Enters the kernel. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid );
 
+/* Something did not happen in UMS_PATIENCE (core/patience.h): log it. Enters the kernel. */
+void ke_gave_up( const char *awaited );
+
 /* The calling thread ends, without a word to anybody. */
 _Noreturn void ke_end_thread( uint32_t status );
 

@@ -18,7 +18,9 @@
  *    before the worker is bound or after it was made;
  *  - a worker's own start routine, as if the program had written it;
  *  - the loader's notifications, and the hook behind a call that has made a process: the worker is
- *    in the kernel then, as far as others can see.
+ *    in the kernel then, as far as others can see;
+ *  - a thread that gives up waiting for another one (ke_gave_up): it suspends, resumes, kills or
+ *    reads a thread, makes kernel calls for that anyway, and is at home if it is a worker's.
  * It must not come from a worker that is between two states, or from what stands in for it: execute,
  * yield, dequeue, upcalls, parking, the switch, the rest of the hook, a local call on a carrier,
  * signal handlers. What happens there is for records that take no kernel call.

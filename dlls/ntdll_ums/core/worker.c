@@ -14,11 +14,8 @@
  */
 
 #include "watch/record.h"
+#include "patience.h"
 #include "state.h"
-
-#define PATIENCE 100000000                      /* 100 ns. How long a carrier is looked for, which may
-                                                   stand still before it has become the owner: then
-                                                   the worker is found when it gives way */
 
 /* The home thread begins or ends something that others wait for: it must not be stopped meanwhile.
    A count, because the last of a worker's life may overlap the first of the next one with the same
@@ -271,7 +268,7 @@ static int use_again( struct ums_context *w )
     int64_t begin = ke_clock();
 
     while (word_state( atomic_load( &w->word ) ) == WORKER_DEAD && !ums_list_forget( w ))
-        if (ke_clock() - begin > PATIENCE) return 0;
+        if (ums_give_up( begin, "a dead worker to leave its completion list" )) return 0;
     return worker_move( w, WORKER_DEAD, WORKER_STARTING );
 }
 
@@ -429,7 +426,7 @@ void ums_worker_killed_finish( struct ums_context *w )
     while (ums_worker_is_carried( w ) && left != KE_CARRIER_GONE)
     {
         left = ke_preempt( w->owner, w );
-        if (left == KE_CARRIER_STOPPED || ke_clock() - begin > PATIENCE) return;
+        if (left == KE_CARRIER_STOPPED || ums_give_up( begin, "a killed worker's carrier" )) return;
     }
     if (!atomic_exchange( &w->kill_pending, 0 )) return;
     mark = ums_mark( w );
@@ -494,12 +491,16 @@ void ums_worker_taken( struct ums_context *w )
         taken_off( mark, owner, PAYLOAD_SYSCALL, call );
 }
 
-/* The worker's home thread has been suspended and stands still, not in the middle of something
-   that others wait for (busy). If the worker ran, it is taken off its scheduler [seen: payload 0]:
-   from its home by us, from a carrier by the carrier. If it is in a kernel call, that is what its
-   scheduler will find; anywhere else it belongs to nobody anyway. Returns the word that was replaced,
-   0 if none was: a word is never 0 in these states. */
-static uint64_t take_off( struct ums_context *w, uint64_t stopped )
+/* The worker's home thread has been suspended, and not in a section that others wait for (busy). If
+   the worker runs, take it off its scheduler [seen: payload 0]: we do that at home, the carrier does
+   it on a carrier. A worker in a kernel call is left alone, its scheduler will find it blocked; in
+   any other state it has no scheduler. only_if: NULL, or a condition on each word that is seen.
+   Returns the word that was replaced, 0 if none was: a word is never 0 in these states.
+
+   A carrier that stands still before it has become the owner is not found; then the wait ends after
+   UMS_PATIENCE, and the worker leaves when it gives way. */
+static uint64_t take_off( struct ums_context *w, uint64_t stopped,
+                          int (*only_if)( const struct ums_context *w, uint64_t word ) )
 {
     int64_t begin = ke_clock();
 
@@ -509,10 +510,11 @@ static uint64_t take_off( struct ums_context *w, uint64_t stopped )
         uint64_t word = atomic_load( &w->word );
         struct ums_scheduler *owner = w->owner;
 
+        if (only_if && !only_if( w, word )) return 0;
         if (word_state( word ) == WORKER_CARRIED)
         {
-            if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE)
-                return 0;
+            if (ke_preempt( owner, w ) != KE_TRY_AGAIN ||
+                ums_give_up( begin, "a suspended worker to leave its carrier" )) return 0;
         }
         else if (word_state( word ) != WORKER_RUNNING) return 0;
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
@@ -528,7 +530,7 @@ static uint64_t take_off( struct ums_context *w, uint64_t stopped )
    who counts later finds STOPPED and leaves the thread alone (ums_special_suspend). */
 int ums_worker_stopped( struct ums_context *w )
 {
-    uint64_t word = take_off( w, WORD_STOPPED );
+    uint64_t word = take_off( w, WORD_STOPPED, NULL );
 
     return word && !(word & WORD_SUSPENDED);
 }
@@ -537,38 +539,25 @@ int ums_worker_stopped( struct ums_context *w )
    it is like one that was preempted and has to stay at home. */
 void ums_worker_held( struct ums_context *w )
 {
-    take_off( w, WORD_PREEMPTED | WORD_HOME );
+    take_off( w, WORD_PREEMPTED | WORD_HOME, NULL );
 }
 
-/* Its scheduler stood still in the middle of our code, and goes on: it may have kept a worker that
-   was suspended meanwhile. But one that is only being suspended and runs at home need not stand
-   still yet, it may even be busy: taken off its scheduler now it would go on as if it were not, and
-   park with WORD_STOPPED, for which nobody wakes it. Whoever suspends it, itself too, sees to that
-   when it stands still. */
+/* A suspension that is not complete does not count for a worker at home: its thread may still run,
+   and may even be busy. If it were taken off its scheduler now, it would run on without one, and then
+   park with WORD_STOPPED, from which nobody wakes it. Whoever makes the suspension, the worker itself
+   included, takes it off when its thread stands still. */
+static int is_suspended( const struct ums_context *w, uint64_t word )
+{
+    if (word_state( word ) == WORKER_CARRIED) return (word & (WORD_SUSPENDED | WORD_HOLD)) != 0;
+    return (word & WORD_SUSPENDED) && !(word & (WORD_SUSPENDING | WORD_HOLD)) &&
+           !atomic_load( &w->self_suspending );
+}
+
+/* Its scheduler stood still in the middle of our code, and goes on. It may have kept a worker that was
+   suspended meanwhile. */
 void ums_worker_kept( struct ums_context *w )
 {
-    int64_t begin = ke_clock();
-
-    for (;;)
-    {
-        struct ums_mark mark = ums_mark( w );
-        uint64_t word = atomic_load( &w->word );
-        struct ums_scheduler *owner = w->owner;
-
-        if (!(word & (WORD_SUSPENDED | WORD_HOLD))) return;
-        if (word_state( word ) == WORKER_CARRIED)
-        {
-            if (ke_preempt( owner, w ) != KE_TRY_AGAIN || ke_clock() - begin > PATIENCE) return;
-        }
-        else if (word_state( word ) != WORKER_RUNNING || (word & (WORD_SUSPENDING | WORD_HOLD)) ||
-                 atomic_load( &w->self_suspending )) return;
-        else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |
-                                               WORKER_BLOCKED | WORD_STOPPED ))
-        {
-            taken_off( mark, owner, PAYLOAD_INTERRUPT, WHY_SUSPENDED );
-            return;
-        }
-    }
+    take_off( w, WORD_STOPPED, is_suspended );
 }
 
 /* Its thread is suspended, sleeps in a page fault, and stops before its next instruction: as if it

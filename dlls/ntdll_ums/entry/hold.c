@@ -49,7 +49,7 @@ static void wait_while_busy( const struct ums_context *target, struct ums_contex
 {
     int64_t begin = ke_clock();
 
-    while (atomic_load( &target->busy ) && ke_clock() - begin < PATIENCE)
+    while (atomic_load( &target->busy ) && !ums_give_up( begin, "a busy worker" ))
         ums_let_others_go_on( self );
 }
 
@@ -128,7 +128,7 @@ int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_
     while ((taken = ums_context_hold( target, which, join, &word )) == HOLD_WAIT)
     {
         SwitchToThread();
-        join = ke_clock() - begin > PATIENCE;
+        join = join || ums_give_up( begin, "another hold of a worker to end" );
     }
     if (taken == HOLD_TAKEN)
     {
@@ -172,7 +172,8 @@ static void wait_for_suspenders( const struct ums_context *target )
 {
     int64_t begin = ke_clock();
 
-    while ((atomic_load( &target->word ) & WORD_SUSPENDING) && ke_clock() - begin < PATIENCE)
+    while ((atomic_load( &target->word ) & WORD_SUSPENDING) &&
+           !ums_give_up( begin, "the suspension of a held worker" ))
         SwitchToThread();
 }
 

@@ -55,7 +55,7 @@ static int wait_for_carrier( struct ums_context *target )
 
     while (ums_worker_is_carried( target ))
     {
-        if (ke_clock() - begin > PATIENCE) return 0;
+        if (ums_give_up( begin, "a worker to leave its carrier, to set its registers" )) return 0;
         SwitchToThread();
     }
     return 1;

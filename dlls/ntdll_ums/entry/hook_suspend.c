@@ -76,7 +76,8 @@ static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *tar
     else
     {
         /* who is suspending it may have given up for this scheduler, and be about to say so */
-        while ((atomic_load( &w->word ) & WORD_SUSPENDING) && ke_clock() - begin < PATIENCE)
+        while ((atomic_load( &w->word ) & WORD_SUSPENDING) &&
+               !ums_give_up( begin, "the suspension of a scheduler's worker" ))
             ums_let_others_go_on( self );
         ums_worker_kept( w );
     }
@@ -108,7 +109,7 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
     while ((count = ums_context_resumed( target, wait, &word )) == SUSPEND_WAIT)
     {
         ums_let_others_go_on( self );
-        wait = ke_clock() - begin < PATIENCE;
+        wait = !ums_give_up( begin, "the suspension of a worker, to resume it" );
     }
     if (count == 1) continued = ums_worker_continued( target, word );
     if (!count || continued) before = count;

@@ -8,13 +8,9 @@
 #define UMS_THREADS_H
 
 #include <windows.h>
+#include "core/patience.h"
 #include "core/ums_core.h"
 #include "hook.h"
-
-/* 100 ns. So long we wait for a suspension that is being made. Whoever makes it may have been
-   suspended in the middle of it, by our caller even; or the machine is busy, and then it would be
-   wrong to go on. */
-#define PATIENCE 100000000
 
 static inline NTSTATUS native( struct ums_call *call )
 {

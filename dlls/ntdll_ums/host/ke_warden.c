@@ -16,6 +16,7 @@
 
 #include <windows.h>
 #include <winternl.h>
+#include "core/patience.h"
 #include "core/ums_core.h"
 #include "entry/hook.h"
 #include "ke_win32.h"
@@ -33,8 +34,8 @@
 #define LOOK_SOON       10000                   /* the same, when somebody is about to */
 #define SOON_LOOKS      20
 #define MOMENT          2000                    /* 100 ns */
-#define PATIENCE        100000000               /* so long a handler waits for its answer */
-#define BEGIN_PATIENCE  30000000                /* ... of a warden that has not begun */
+#define BEGIN_PATIENCE  30000000                /* 100 ns. A handler waits so long for a warden that
+                                                   has not begun, and UMS_PATIENCE for one that has */
 #define CARRIER_LOOKS   500                     /* each a MOMENT: a carrier takes time to leave */
 #define DISMISSAL       500                     /* ms */
 #define LAST_ROUNDS     2                       /* without anybody to look after */
@@ -74,6 +75,7 @@ static _Atomic uint32_t warden_thread;          /* as Linux calls it; 0 before i
 static _Atomic uint32_t warden_tid;             /* as Windows does */
 static _Atomic uint32_t dismissed;              /* it ends where there are fewer wards than that */
 static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
+static _Atomic uint32_t handler_gave_up;        /* the next warden that runs logs it: a handler cannot */
 
 /* ---- in signal handlers ---- */
 
@@ -116,9 +118,10 @@ static int64_t linux_clock( void )
    worker's code: that takes no call of the warden's. */
 static int give_up( struct slot *slot, uint32_t state, int64_t waited )
 {
-    int64_t patience = atomic_load( &warden_thread ) ? PATIENCE : BEGIN_PATIENCE;
+    int64_t patience = atomic_load( &warden_thread ) ? UMS_PATIENCE : BEGIN_PATIENCE;
 
     if (waited < patience && !atomic_load( &stopped )) return 0;
+    if (waited >= patience) atomic_store( &handler_gave_up, 1 );
     if (state == SLOT_ASKED) return change_slot( slot, state, SLOT_FREE );
     if (state == SLOT_DECIDED && slot->question != KE_PARKED) return 0;
     return change_slot( slot, state, SLOT_ABANDONED );
@@ -338,6 +341,7 @@ _Noreturn static void warden( void *arg )
         int64_t now = ke_clock(), sleep = soon ? LOOK_SOON : LOOK_AGAIN;
 
         answer_all();
+        if (atomic_exchange( &handler_gave_up, 0 )) ke_gave_up( "the warden, in a signal handler" );
         if (soon) atomic_compare_exchange_strong( &hurry, &soon, soon - 1 );
         if (soon || now >= next)
         {

@@ -14,6 +14,7 @@
 #include "core/ums_core.h"
 #include "ke_win32.h"
 #include "entry/hook.h"
+#define UMS_CHANNEL LOG_CHANNEL_worker
 #include "private/trace.h"
 
 #define LINUX_FUTEX        202
@@ -139,6 +140,12 @@ int64_t ke_clock( void )
     QueryPerformanceCounter( &now );
     if (frequency.QuadPart == 10000000) return now.QuadPart;
     return (int64_t)((double)now.QuadPart * 1e7 / (double)frequency.QuadPart);
+}
+
+void ke_gave_up( const char *awaited )
+{
+    ums_err( "waited ten seconds in vain for %s; UMS goes on without that, and this thread's program "
+             "may fail: please report this", awaited );
 }
 
 /* ---- events ---- */

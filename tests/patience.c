@@ -1,0 +1,147 @@
+/*
+ * White box: no wait for another thread is endless. Each test makes a thread wait for something that
+ * never happens, on a clock that goes on by a second each time it is read.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <string.h>
+#include "ke_fake.h"
+
+#define SECOND ((int64_t)10000000)
+
+extern _Atomic(struct ums_context *) fake_preempt_wanted;
+
+static struct ums_list *list;
+static struct ums_context *context, *other;
+static int64_t seconds;
+
+static int64_t one_more_second( int64_t now )
+{
+    (void)now;
+    return ++seconds * SECOND;
+}
+
+/* A worker in this state, with nobody behind it; no carrier of it is ever found. */
+static void set_up( uint64_t word )
+{
+    ums_list_create( &list );
+    ums_context_create( &context );
+    ums_context_create( &other );
+    ums_list_ref( list );
+    context->list = list;
+    atomic_fetch_add( &context->refs, 1 );
+    atomic_store( &context->flags, CONTEXT_SCHEDULED_THREAD );
+    atomic_store( &context->word, word );
+    atomic_store( &fake_preempt_wanted, other );        /* ke_preempt is always busy: "try again" */
+    atomic_store( &fake_gave_up, 0 );
+    seconds = 0;
+    fake_on_clock = one_more_second;
+}
+
+/* It was waited for, for ten seconds, and once; and that was said. */
+static void assert_gave_up( const char *about )
+{
+    fake_on_clock = NULL;
+    atomic_store( &fake_preempt_wanted, NULL );
+    assert_int_equal( atomic_load( &fake_gave_up ), 1 );
+    assert_non_null( strstr( atomic_load( &fake_gave_up_for ), about ) );
+    assert_int_equal( seconds, 1 + 11 );
+}
+
+static void tear_down( void )
+{
+    fake_on_clock = NULL;
+    atomic_store( &fake_preempt_wanted, NULL );
+    atomic_store( &fake_carrier_is_gone, 1 );
+    ums_worker_killed( context );
+    atomic_store( &fake_carrier_is_gone, 0 );
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    assert_int_equal( ums_context_delete( other ), STATUS_SUCCESS );
+    assert_int_equal( atomic_load( &list->refs ), 1 );
+    ums_list_delete( list );
+    assert_int_equal( atomic_load( &fake_errors ), 0 );
+}
+
+static void suspending_ends( void **state )
+{
+    (void)state;
+    set_up( WORKER_CARRIED );
+    ums_context_suspended( context );
+    assert_int_equal( ums_worker_stopped( context ), 0 );
+    assert_gave_up( "suspended worker" );
+    assert_int_equal( word_state( atomic_load( &context->word ) ), WORKER_CARRIED );
+    tear_down();
+}
+
+static void resuming_its_scheduler_ends( void **state )
+{
+    (void)state;
+    set_up( WORKER_CARRIED );
+    ums_context_suspended( context );
+    ums_worker_kept( context );
+    assert_gave_up( "suspended worker" );
+    tear_down();
+}
+
+/* What is not suspended is not even looked for. */
+static void a_scheduler_keeps_what_it_may( void **state )
+{
+    (void)state;
+    set_up( WORKER_CARRIED );
+    ums_worker_kept( context );
+    assert_true( seconds <= 1 );
+    assert_int_equal( atomic_load( &fake_gave_up ), 0 );
+    tear_down();
+}
+
+/* The carrier is left to see to the rest. */
+static void killing_ends( void **state )
+{
+    (void)state;
+    set_up( WORKER_CARRIED );
+    ums_worker_killed( context );
+    assert_gave_up( "killed worker" );
+    assert_int_equal( atomic_load( &context->kill_pending ), 1 );
+    tear_down();
+}
+
+/* Somebody was about to push a dead worker, and stands still. */
+static void using_a_dead_one_again_ends( void **state )
+{
+    struct ums_context *w, *first;
+    int64_t zero = 0;
+
+    (void)state;
+    set_up( WORKER_DEAD );
+    context->list = NULL;
+    ums_list_unref( list );
+    ums_list_will_push( list, context );
+    assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_INVALID_PARAMETER );
+    assert_gave_up( "dead worker" );
+    ums_list_push( list, context );
+    assert_int_equal( ums_list_wait( list, &zero, &first ), STATUS_SUCCESS );
+    assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_SUCCESS );
+    ums_context_unref( context );               /* that of the first life's thread */
+    tear_down();
+}
+
+int main( void )
+{
+    const struct CMUnitTest tests[] =
+    {
+        cmocka_unit_test( suspending_ends ),
+        cmocka_unit_test( resuming_its_scheduler_ends ),
+        cmocka_unit_test( a_scheduler_keeps_what_it_may ),
+        cmocka_unit_test( killing_ends ),
+        cmocka_unit_test( using_a_dead_one_again_ends ),
+    };
+
+    fake_init();
+    return cmocka_run_group_tests( tests, NULL, NULL );
+}
