@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
+#include "linux/linux.h"
 
 #define STACK_SIZE 0x4000
 #define MAX_WAKES  256
@@ -154,7 +155,7 @@ static void wake_partner( struct bare *bare )
 static LONG64 wake( struct wake_state *state )
 {
     InterlockedExchange( &state->word, 1 );
-    return bare_syscall( LINUX_FUTEX, (ULONG64)&state->word, FUTEX_WAKE_PRIVATE, 1, 0 );
+    return linux_call( LINUX_FUTEX, (ULONG64)&state->word, FUTEX_WAKE_PRIVATE, 1, 0 );
 }
 
 /* Of the kind that does not take the CPU from who wakes it: it is the call that is to be timed, not
@@ -164,11 +165,11 @@ static DWORD WINAPI sleeper_thread( void *arg )
     struct wake_state *state = arg;
     int priority = 0;
 
-    bare_syscall( LINUX_SCHED_SETSCHEDULER, 0, LINUX_SCHED_BATCH, (ULONG64)&priority, 0 );
+    linux_call( LINUX_SCHED_SETSCHEDULER, 0, LINUX_SCHED_BATCH, (ULONG64)&priority, 0 );
     for (;;)
     {
         while (!InterlockedExchange( &state->word, 0 ))
-            bare_syscall( LINUX_FUTEX, (ULONG64)&state->word, FUTEX_WAIT_PRIVATE, 0, 0 );
+            linux_call( LINUX_FUTEX, (ULONG64)&state->word, FUTEX_WAIT_PRIVATE, 0, 0 );
         if (state->quit) return 0;
         state->woken = __rdtsc();
     }
@@ -212,22 +213,9 @@ static void wake_stop( struct arm *arm )
     free( state );
 }
 
-/* A Linux system call is only tried where Wine says that it runs on Linux. */
-BOOL bare_is_linux( void )
-{
-    void (CDECL *host_version)( const char **sysname, const char **release );
-    const char *sysname = "";
-
-    host_version = (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ),
-                                           "wine_get_host_version" );
-    if (host_version) host_version( &sysname, NULL );
-    return !strcmp( sysname, "Linux" );
-}
-
 static BOOL has_futex( struct wake_state *state )
 {
-    if (bare_is_linux() &&
-        bare_syscall( LINUX_FUTEX, (ULONG64)&state->word, FUTEX_WAIT_PRIVATE, 1, 0 ) ==
+    if (linux_call( LINUX_FUTEX, (ULONG64)&state->word, FUTEX_WAIT_PRIVATE, 1, 0 ) ==
         -LINUX_EAGAIN)
         return TRUE;
     stats_note( "no futex here: what a wake-up costs by itself is not known" );

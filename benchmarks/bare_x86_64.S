@@ -1,5 +1,5 @@
 /*
- * The least that a switch between two workers has to do, and a Linux system call.
+ * The least that a switch between two workers has to do.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -123,29 +123,5 @@
         .globl  bare_probe_failed
 bare_probe_failed:
         xorl    %eax,%eax
-        ret
-        .seh_endproc
-
-/* bare_syscall( nr in rcx, a in rdx, b in r8, c in r9, d at 0x28 of the entry ): a system call of
-   Linux, which keeps all registers but rax, rcx and r11.
-
-      rsp+ 0x00  rdi
-           0x08  rsi
-           0x10  return address
-           0x38  d */
-        GLOBAL  bare_syscall
-        pushq   %rsi
-        .seh_pushreg %rsi
-        pushq   %rdi
-        .seh_pushreg %rdi
-        .seh_endprologue
-        movq    %rcx,%rax
-        movq    %rdx,%rdi
-        movq    %r8,%rsi
-        movq    %r9,%rdx
-        movq    0x38(%rsp),%r10
-        syscall
-        popq    %rdi
-        popq    %rsi
         ret
         .seh_endproc

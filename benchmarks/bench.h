@@ -141,10 +141,6 @@ double factories_idle_switches( unsigned int seconds );     /* of all threads th
                                                                idle workers has; < 0: not known */
 void factories_exclude_thread( void );              /* of the caller's switches nobody asks */
 
-/* bare.c: a system call of Linux */
-LONG64 bare_syscall( ULONG64 nr, ULONG64 a, ULONG64 b, ULONG64 c, ULONG64 d );
-BOOL bare_is_linux( void );
-
 typedef LONG (NTAPI *counter_proc)( LARGE_INTEGER *, LARGE_INTEGER * );
 counter_proc threads_counter_proc( void );
 

@@ -13,11 +13,11 @@
 #include "workerfactory.h"
 #include "factorypool/pool.h"
 #include "bench.h"
+#include "linux/linux.h"
 
 #define MAX_ITEMS    100000
 #define BATCH        64                 /* packets asked for at a time */
 #define LINUX_GETPID 39
-#define LINUX_GETTID 186
 #define MAX_EXCLUDED 8
 #define MAX_KNOWN    256
 
@@ -323,11 +323,12 @@ static volatile LONG excluded_count;
 
 void factories_exclude_thread( void )
 {
+    LONG64 thread = linux_call( LINUX_GETTID, 0, 0, 0, 0 );
     LONG i;
 
-    if (!bare_is_linux()) return;
+    if (thread < 0) return;                     /* not Linux */
     i = InterlockedIncrement( &excluded_count ) - 1;
-    if (i < MAX_EXCLUDED) excluded[i] = bare_syscall( LINUX_GETTID, 0, 0, 0, 0 );
+    if (i < MAX_EXCLUDED) excluded[i] = thread;
 }
 
 static BOOL is_excluded( LONG64 thread )
@@ -401,9 +402,9 @@ double factories_idle_switches( unsigned int seconds )
     struct factory *factory;
     struct arm arm = { 0 };
     unsigned int threads;
-    LONG64 process, switches;
+    LONG64 process = linux_call( LINUX_GETPID, 0, 0, 0, 0 ), switches;
 
-    if (!bare_is_linux())
+    if (process < 0)
     {
         stats_note( "context switches are counted on Linux only" );
         return -1;
@@ -414,7 +415,6 @@ double factories_idle_switches( unsigned int seconds )
     arm.ops = 1000;
     if (release_batch( &arm ) < 0) return -1;
     Sleep( 1000 );
-    process = bare_syscall( LINUX_GETPID, 0, 0, 0, 0 );
     new_switches( process, &threads );
     if (threads < 4)
     {

@@ -8,6 +8,7 @@
 #include <windows.h>
 #include <ums.h>
 
+#include "linux/linux.h"
 #include "test.h"
 
 #define YIELDS 20
@@ -20,10 +21,7 @@ static BOOLEAN ended;
 /* Linux' id of the thread that runs this code: Windows' is the worker's, wherever it runs. */
 static LONG linux_thread( void )
 {
-    LONG_PTR id = 186;                          /* gettid */
-
-    __asm__ volatile( "syscall" : "+a" (id) : : "rcx", "r11", "memory" );
-    return (LONG)id;
+    return (LONG)linux_call( LINUX_GETTID, 0, 0, 0, 0 );
 }
 
 static DWORD WINAPI worker( void *event )

@@ -1,5 +1,7 @@
 /*
- * System calls to the Linux kernel, from a Windows program.
+ * System calls to the Linux kernel, from a Windows program. They are made as the DLLs make theirs,
+ * from libc's own code: Wine 11 takes a `syscall` instruction in Windows memory for an NT call. What
+ * uses it links linux_call.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -9,10 +11,13 @@
 
 #include <stdint.h>
 
+#define LINUX_READ       0
 #define LINUX_WRITE      1
 #define LINUX_OPEN       2
 #define LINUX_CLOSE      3
 #define LINUX_IOCTL      16
+#define LINUX_GETTID     186
+#define LINUX_GETDENTS64 217
 #define LINUX_USERFAULTFD 323
 
 #define LINUX_O_WRONLY   1
@@ -43,14 +48,8 @@ struct uffd_zeropage
     int64_t result;
 };
 
-/* What it returns: negative is an error. */
-static inline int64_t linux_call( uint64_t nr, uint64_t a, uint64_t b, uint64_t c )
-{
-    int64_t ret;
-
-    __asm__ volatile( "syscall" : "=a" (ret) : "a" (nr), "D" (a), "S" (b), "d" (c)
-                      : "rcx", "r11", "memory" );
-    return ret;
-}
+/* What it returns: negative is an error, -38 (ENOSYS) that no way to make Linux calls was found. Any
+   thread may call it: two that look for that way at once find the same. */
+int64_t linux_call( uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d );
 
 #endif /* TESTS_LINUX_LINUX_H */

@@ -68,7 +68,7 @@ static void provide( void )
 {
     struct uffd_zeropage zero = { (uint64_t)memory, SIZE, 0, 0 };
 
-    linux_call( LINUX_IOCTL, fd, UFFDIO_ZEROPAGE, (uint64_t)&zero );
+    linux_call( LINUX_IOCTL, fd, UFFDIO_ZEROPAGE, (uint64_t)&zero, 0 );
 }
 
 static DWORD WINAPI provider( void *arg )
@@ -100,11 +100,11 @@ static int begin( void )
     struct uffd_api api = { UFFD_API, 0, 0 };
     struct uffd_register range = { 0, SIZE, UFFD_MISSING, 0 };
 
-    fd = linux_call( LINUX_USERFAULTFD, UFFD_USER_MODE_ONLY, 0, 0 );
-    if (fd < 0 || linux_call( LINUX_IOCTL, fd, UFFDIO_API, (uint64_t)&api ) < 0) return 0;
+    fd = linux_call( LINUX_USERFAULTFD, UFFD_USER_MODE_ONLY, 0, 0, 0 );
+    if (fd < 0 || linux_call( LINUX_IOCTL, fd, UFFDIO_API, (uint64_t)&api, 0 ) < 0) return 0;
     memory = VirtualAlloc( NULL, SIZE, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
     range.start = (uint64_t)memory;
-    return linux_call( LINUX_IOCTL, fd, UFFDIO_REGISTER, (uint64_t)&range ) >= 0;
+    return linux_call( LINUX_IOCTL, fd, UFFDIO_REGISTER, (uint64_t)&range, 0 ) >= 0;
 }
 
 static void one_round( int suspended )
@@ -123,7 +123,7 @@ static void one_round( int suspended )
     if (thread) CloseHandle( thread );
     end_round();
     ok( !got, "the page has %ld", got );
-    linux_call( LINUX_CLOSE, fd, 0, 0 );
+    linux_call( LINUX_CLOSE, fd, 0, 0, 0 );
     VirtualFree( memory, 0, MEM_RELEASE );
 }
 

@@ -27,11 +27,11 @@ static int (WINAPI *resolve)( const char *, const char *, const struct addrinfo 
 
 static int write_alias( int flags )
 {
-    int64_t fd = linux_call( LINUX_OPEN, (uint64_t)fifo, flags, 0 );
+    int64_t fd = linux_call( LINUX_OPEN, (uint64_t)fifo, flags, 0, 0 );
 
     if (fd < 0) return 0;
-    linux_call( LINUX_WRITE, fd, (uint64_t)ALIAS, sizeof(ALIAS) - 1 );
-    linux_call( LINUX_CLOSE, fd, 0, 0 );
+    linux_call( LINUX_WRITE, fd, (uint64_t)ALIAS, sizeof(ALIAS) - 1, 0 );
+    linux_call( LINUX_CLOSE, fd, 0, 0, 0 );
     return 1;
 }
 

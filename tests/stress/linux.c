@@ -7,12 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "linux/linux.h"
 #include "linux.h"
-
-#define NR_READ       0
-#define NR_OPEN       2
-#define NR_CLOSE      3
-#define NR_GETDENTS64 217
 
 struct dirent64
 {
@@ -23,26 +19,13 @@ struct dirent64
     char name[1];
 };
 
-static long long linux_call( long long nr, long long a, long long b, long long c, long long d,
-                             long long e )
-{
-    register long long r10 __asm__( "r10" ) = d;
-    register long long r8 __asm__( "r8" ) = e;
-    long long ret;
-
-    __asm__ __volatile__( "syscall" : "=a" (ret)
-                          : "0" (nr), "D" (a), "S" (b), "d" (c), "r" (r10), "r" (r8)
-                          : "rcx", "r11", "memory" );
-    return ret;
-}
-
 static int open_proc( int pid, const char *file )
 {
     char path[64];
 
     if (pid) snprintf( path, sizeof(path), "/proc/%d/%s", pid, file );
     else snprintf( path, sizeof(path), "/proc/self/%s", file );
-    return (int)linux_call( NR_OPEN, (long long)path, 0, 0, 0, 0 );
+    return (int)linux_call( LINUX_OPEN, (uintptr_t)path, 0, 0, 0 );
 }
 
 int linux_open_files( int pid )
@@ -52,10 +35,10 @@ int linux_open_files( int pid )
     long long got, at;
 
     if (dir < 0) return -1;
-    while ((got = linux_call( NR_GETDENTS64, dir, (long long)buffer, sizeof(buffer), 0, 0 )) > 0)
+    while ((got = linux_call( LINUX_GETDENTS64, dir, (uintptr_t)buffer, sizeof(buffer), 0 )) > 0)
         for (at = 0; at < got; at += ((struct dirent64 *)(buffer + at))->length)
             if (((struct dirent64 *)(buffer + at))->name[0] != '.') count++;
-    linux_call( NR_CLOSE, dir, 0, 0, 0, 0 );
+    linux_call( LINUX_CLOSE, dir, 0, 0, 0 );
     return pid ? count : count - 1;             /* but for the directory itself */
 }
 
@@ -66,9 +49,9 @@ int linux_mappings( int pid )
     long long got, i;
 
     if (file < 0) return -1;
-    while ((got = linux_call( NR_READ, file, (long long)buffer, sizeof(buffer), 0, 0 )) > 0)
+    while ((got = linux_call( LINUX_READ, file, (uintptr_t)buffer, sizeof(buffer), 0 )) > 0)
         for (i = 0; i < got; i++) count += buffer[i] == '\n';
-    linux_call( NR_CLOSE, file, 0, 0, 0, 0 );
+    linux_call( LINUX_CLOSE, file, 0, 0, 0 );
     return count;
 }
 
@@ -78,8 +61,8 @@ static int read_proc( int pid, const char *name, char *buffer, int size )
     long long got;
 
     if (file < 0) return 0;
-    got = linux_call( NR_READ, file, (long long)buffer, size - 1, 0, 0 );
-    linux_call( NR_CLOSE, file, 0, 0, 0, 0 );
+    got = linux_call( LINUX_READ, file, (uintptr_t)buffer, size - 1, 0 );
+    linux_call( LINUX_CLOSE, file, 0, 0, 0 );
     buffer[got > 0 ? got : 0] = 0;
     return got > 0;
 }
@@ -103,9 +86,9 @@ static int prefix_of( int pid, char *prefix, int size )
 
     if (file < 0) return 0;
     while (got < (int)sizeof(buffer) - 1 &&
-           (more = linux_call( NR_READ, file, (long long)buffer + got, sizeof(buffer) - 1 - got, 0,
+           (more = linux_call( LINUX_READ, file, (uintptr_t)buffer + got, sizeof(buffer) - 1 - got,
                                0 )) > 0) got += more;
-    linux_call( NR_CLOSE, file, 0, 0, 0, 0 );
+    linux_call( LINUX_CLOSE, file, 0, 0, 0 );
     buffer[got] = 0;
     *prefix = 0;
     for (at = buffer; at < buffer + got; at += strlen( at ) + 1)
@@ -121,13 +104,13 @@ int linux_server_pid( void )
     int dir, pid, found = 0;
 
     if (!prefix_of( 0, own, sizeof(own) )) return 0;
-    if ((dir = (int)linux_call( NR_OPEN, (long long)"/proc", 0, 0, 0, 0 )) < 0) return 0;
-    while ((got = linux_call( NR_GETDENTS64, dir, (long long)buffer, sizeof(buffer), 0, 0 )) > 0)
+    if ((dir = (int)linux_call( LINUX_OPEN, (uintptr_t)"/proc", 0, 0, 0 )) < 0) return 0;
+    while ((got = linux_call( LINUX_GETDENTS64, dir, (uintptr_t)buffer, sizeof(buffer), 0 )) > 0)
         for (at = 0; at < got; at += ((struct dirent64 *)(buffer + at))->length)
             if ((pid = atoi( ((struct dirent64 *)(buffer + at))->name )) > 0 &&
                 read_proc( pid, "comm", name, sizeof(name) ) &&
                 !strncmp( name, "wineserver", 10 ) &&
                 prefix_of( pid, other, sizeof(other) ) && !strcmp( own, other )) found = pid;
-    linux_call( NR_CLOSE, dir, 0, 0, 0, 0 );
+    linux_call( LINUX_CLOSE, dir, 0, 0, 0 );
     return found;
 }

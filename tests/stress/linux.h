@@ -1,6 +1,5 @@
 /*
- * What only the host's kernel can tell about this process and its wineserver, asked past Wine: these programs run
- * under Wine, and a system call is a system call.
+ * What only the host's kernel can tell about this process and its wineserver, asked past Wine.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
