@@ -11,7 +11,8 @@
  * context can be deleted then; after every step it finds its thread id, TLS, stack, registers and context; what workers
  * count together comes out; no handle is left. When it does not, or nothing moves for a while, the seed and everybody's
  * state are printed. --hold: and the process stays for a debugger. --without=LETTERS, to find out what it takes: k kill,
- * s suspend workers, c schedulers, l schedulers leave, n workers make workers, w waits, r checked registers.
+ * s suspend workers, c schedulers, l schedulers leave, n workers make workers, w waits, r checked registers, a waits without
+ * kernel objects.
  */
 #include <stdio.h>
 #include <stdlib.h>

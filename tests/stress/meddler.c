@@ -62,6 +62,19 @@ static void wake_sleepers( void )
     }
 }
 
+/* Each wait for an alert gets one: by a worker, or by us. */
+static void alert_all( void )
+{
+    LONG i;
+
+    for (i = 0; i < slot_count; i++)
+    {
+        if (!tasks[i].alert || !task_meddle( &tasks[i] )) continue;
+        alert_task( &tasks[i] );
+        task_leave_alone( &tasks[i] );
+    }
+}
+
 static void look( struct task *task )
 {
     BOOLEAN flag;
@@ -81,7 +94,9 @@ DWORD WINAPI meddler_thread( void *arg )
         unsigned int what = pick( &seed, 32 );
 
         wake_sleepers();
-        if (what < 8) SetEvent( task->event );
+        if (what < 7) SetEvent( task->event );
+        else if (what < 8) alert_anybody( task );
+        else if (what < 10) alert_all();
         else if (what < 12) task_new( &seed );
         else if (what < 13 && allowed( 'c' ))
             suspend_scheduler( &scheds[pick( &seed, (unsigned int)sched_count )], &seed );

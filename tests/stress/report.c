@@ -48,6 +48,7 @@ static void print_word( uint64_t word )
     if (word & WORD_HOME) printf( "+HOME" );
     if (word & WORD_STOPPED) printf( "+STOPPED" );
     if (word & WORD_PREEMPTED) printf( "+PREEMPTED" );
+    if (word & WORD_WAITS) printf( "+WAITS" );
     if (word_suspended( word )) printf( "+SUSPENDED*%u", word_suspended( word ) );
     if (word & WORD_SUSPENDING) printf( "+SUSPENDING*%u", (unsigned int)((word & WORD_SUSPENDING) /
                                                                          SUSPENDING_ONE) );
@@ -80,7 +81,8 @@ static void print_task( const struct task *task )
     if (context && !task->deleted)
     {
         print_word( atomic_load( &context->word ) );
-        printf( " busy %u refs %u local %u inside %d token %u owner %ld", context->busy, context->refs,
+        printf( " alert %u wanted %ld at host %u busy %u refs %u local %u inside %d token %u owner %ld", context->alert,
+                task->alert, context->at_host, context->busy, context->refs,
                 context->local, inside_any( &context->inside ), context->park.token, owner_of( context ) );
     }
     printf( "\n" );

@@ -29,7 +29,7 @@
 /* --without=LETTERS */
 extern const char *without;
 BOOL allowed( char letter );                    /* k kill, s suspend, l leave, c suspend schedulers, w waits, n new
-                                                   ones by workers, r registers */
+                                                   ones by workers, r registers, a waits.c */
 
 enum                                            /* task.killable */
 {
@@ -62,6 +62,7 @@ struct task
     volatile LONG fragile;                      /* it may be where suspending it for long stops those who would have to
                                                    resume it: in Wine's malloc, in the loader */
     volatile LONG frozen;                       /* suspended, and nobody else may resume it */
+    volatile LONG alert;                        /* waits.c */
     volatile LONG wakes;                        /* how often somebody set out to wake it */
     struct task *volatile held;                 /* pinned and suspended by this one, or about to be */
     LONG          goal;                         /* the hub of its next yield */
@@ -146,6 +147,19 @@ void worker_free( void );
 BOOL worker_sums_fit( void );
 void worker_print_sums( void );
 DWORD WINAPI worker_life( void *arg );
+
+/* ---- waits.c ---- */
+
+BOOL waits_init( void );
+BOOL waits_sums_fit( void );
+void wait_take_gate( struct task *task );
+void wait_leave_gate( void );
+void wait_take_address( struct task *task );
+void wait_leave_address( void );
+void wait_for_alert( struct task *task );
+void wait_for_nothing( struct task *task );
+void alert_task( struct task *task );           /* if it waits for one */
+void alert_anybody( struct task *task );
 
 /* ---- sched.c ---- */
 

@@ -104,6 +104,7 @@ static void reset( struct task *task, unsigned int *seed )
     task->thread = NULL;
     task->queued = task->inside = task->over = task->deleted = 0;
     task->meddlers = task->killable = task->asleep = task->closed = 0;
+    task->alert = 0;
     task->held = NULL;
     task->frozen = 0;
     task->fragile = 1;

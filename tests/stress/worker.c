@@ -214,16 +214,20 @@ static void step_wait( struct task *task, const unsigned long long *canary )
 static void step_lock( struct task *task, const unsigned long long *canary )
 {
     InterlockedIncrement( &lock_wanted );
+    InterlockedExchange( &task->fragile, 1 );   /* waits.c */
     go_out( task, 'l' );
     EnterCriticalSection( &lock );
     if (InterlockedIncrement( &in_lock ) != 1) promise_broken( "two in the lock", task, 0, 0 );
     lock_sum = lock_sum + 1;
     come_in( task, canary );
+    InterlockedExchange( &task->fragile, 0 );
     if (!pick( &task->seed, 3 )) yield( task, canary, 'L' );
+    InterlockedExchange( &task->fragile, 1 );
     go_out( task, 'u' );
     InterlockedDecrement( &in_lock );
     LeaveCriticalSection( &lock );
     come_in( task, canary );
+    InterlockedExchange( &task->fragile, 0 );
 }
 
 static void step_pipe( struct task *task, const unsigned long long *canary )
@@ -343,9 +347,55 @@ static void step_dequeue( struct task *task, const unsigned long long *canary )
     InterlockedExchange( &task->fragile, 0 );
 }
 
+/* A token, and perhaps a yield with it. */
+static void step_token( struct task *task, const unsigned long long *canary, BOOL at_gate )
+{
+    InterlockedExchange( &task->fragile, 1 );
+    go_out( task, at_gate ? 'v' : 'o' );
+    if (at_gate) wait_take_gate( task );
+    else wait_take_address( task );
+    come_in( task, canary );
+    InterlockedExchange( &task->fragile, 0 );
+    if (!pick( &task->seed, 2 )) yield( task, canary, 'V' );
+    InterlockedExchange( &task->fragile, 1 );
+    go_out( task, at_gate ? 'w' : 'O' );
+    if (at_gate) wait_leave_gate();
+    else wait_leave_address();
+    come_in( task, canary );
+    InterlockedExchange( &task->fragile, 0 );
+}
+
+static void step_alert( struct task *task, const unsigned long long *canary )
+{
+    go_out( task, 'A' );
+    if (pick( &task->seed, 2 )) wait_for_alert( task );
+    else
+    {
+        window( task );
+        wait_for_nothing( task );
+        no_window( task );
+    }
+    come_in( task, canary );
+}
+
+/* One that is waiting for it, or anybody who has that id. */
+static void step_send_alert( struct task *task, const unsigned long long *canary )
+{
+    struct task *other = &tasks[pick( &task->seed, (unsigned int)slot_count )];
+
+    go_out( task, 'S' );
+    if (!pick( &task->seed, 4 )) alert_anybody( other );
+    else if (other != task && task_meddle( other ))
+    {
+        alert_task( other );
+        task_leave_alone( other );
+    }
+    come_in( task, canary );
+}
+
 static void step( struct task *task, const unsigned long long *canary )
 {
-    unsigned int what = pick( &task->seed, 40 );
+    unsigned int what = pick( &task->seed, allowed( 'a' ) ? 48 : 40 );
 
     if (what < 12) yield( task, canary, 'y' );
     else if (what < 17)
@@ -369,7 +419,10 @@ static void step( struct task *task, const unsigned long long *canary )
     else if (what < 36) step_suspend( task, canary );
     else if (what < 37) step_kill( task, canary );
     else if (what < 38) step_new( task, canary );
-    else step_dequeue( task, canary );
+    else if (what < 40) step_dequeue( task, canary );
+    else if (what < 44) step_token( task, canary, what < 42 );
+    else if (what < 46) step_alert( task, canary );
+    else step_send_alert( task, canary );
 }
 
 /* Half of them see to it that nobody meddles with them at the end: their context is deleted the moment it is
@@ -413,7 +466,7 @@ BOOL worker_init( void )
     lock_wanted = apc_wanted = token_wanted = 0;
     right_result = compute();
     InitializeCriticalSection( &lock );
-    return CreatePipe( &pipe_out, &pipe_in, NULL, 64 ) &&
+    return waits_init() && CreatePipe( &pipe_out, &pipe_in, NULL, 64 ) &&
            WriteFile( pipe_in, tokens, TOKENS, &size, NULL ) && size == TOKENS;
 }
 
@@ -428,6 +481,6 @@ BOOL worker_sums_fit( void )
 {
     DWORD left = 0;
 
-    return lock_sum == lock_wanted && apc_sum == apc_wanted && token_sum == token_wanted &&
+    return waits_sums_fit() && lock_sum == lock_wanted && apc_sum == apc_wanted && token_sum == token_wanted &&
            !in_lock && PeekNamedPipe( pipe_out, NULL, 0, NULL, &left, NULL ) && left == TOKENS;
 }

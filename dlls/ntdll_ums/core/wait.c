@@ -36,8 +36,9 @@
  * that context, for which it is an alert without a reason: all who use alerts look again. One for the
  * new thread is not lost: thread_ids.c.
  *
- * Who alerts must not be stopped for long, or ended, between the exchange and the push: the worker
- * would be on no list. hook_alerts.c sees to that.
+ * Who ends a wait must not be stopped for long, or ended, between the exchange and the push: the worker
+ * would be on no list. So they are counted meanwhile (ums_waits_ending), and whoever has stopped a thread
+ * looks at that: threads.h. A worker that does it is busy, or in a local call (hook_alerts.c).
  */
 
 #include "watch/record.h"
@@ -45,6 +46,7 @@
 #include "wait.h"
 
 int ums_waits_here;
+_Atomic uint32_t ums_waits_ending;
 
 static int is_waiting( uint64_t word )
 {
@@ -58,7 +60,7 @@ static int is_same_wait( uint64_t word, uint64_t before )
 }
 
 /* End the wait that word was seen of. */
-static void end_wait( struct ums_context *w, uint64_t seen )
+static void end_this_wait( struct ums_context *w, uint64_t seen )
 {
     struct ums_mark mark = ums_mark( w );
     uint64_t word = seen, next;
@@ -79,6 +81,13 @@ static void end_wait( struct ums_context *w, uint64_t seen )
     ums_list_unref( list );
 }
 
+static void end_wait( struct ums_context *w, uint64_t seen )
+{
+    atomic_fetch_add( &ums_waits_ending, 1 );
+    end_this_wait( w, seen );
+    atomic_fetch_sub( &ums_waits_ending, 1 );
+}
+
 /* Behind the entry into the state: has an alert come before it? From then on w may be another's; what
    is read here too late ends nothing, because end_wait looks at the word. */
 static int was_alerted( struct ums_context *w )
@@ -89,7 +98,8 @@ static int was_alerted( struct ums_context *w )
 /* ---- into the wait ---- */
 
 /* On the scheduler's stack. A scheduler that pushes must not be killed between push and signal
-   (scheduler_expect). */
+   (scheduler_expect). Whoever has killed the worker may have found this carrier standing still, in our
+   code, and left the rest to it (ums_worker_killed): SUSPENDED and kill_pending were set by then. */
 _Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context *w, uintptr_t arg )
 {
     const uint64_t to = (WORKER_BLOCKED | WORD_PREEMPTED | WORD_WAITS) + WORD_SEQ;
@@ -104,6 +114,12 @@ _Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context 
         atomic_store( &s->posted, 1 );
     }
     else if (arg) ums_timer_expect( (int64_t)arg );
+    if ((word & WORD_SUSPENDED) && atomic_load( &w->kill_pending ))
+    {
+        scheduler_expect( s, 0 );
+        ums_worker_killed_finish( w );
+        atomic_store( &s->posted, 1 );
+    }
     ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
 }
 
@@ -112,7 +128,7 @@ _Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context 
 static void parked_wait( struct ums_context *w, void *arg )
 {
     int64_t deadline = *(int64_t *)arg;
-    uint64_t word, next, flags = WORD_PREEMPTED | WORD_WAITS | ums_worker_must_stay( w );
+    uint64_t word, next, flags;
     struct ums_scheduler *owner;
     struct ums_mark mark;
     uint32_t call = ums_noted_call( w );
@@ -120,6 +136,7 @@ static void parked_wait( struct ums_context *w, void *arg )
     for (;;)
     {
         ums_worker_busy( w, 1 );                /* the scheduler waits for the post */
+        flags = WORD_PREEMPTED | WORD_WAITS | ums_worker_must_stay( w ); /* nobody stops it now */
         mark = ums_mark( w );
         word = atomic_load( &w->word );
         do

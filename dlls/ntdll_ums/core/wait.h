@@ -16,6 +16,7 @@ enum wait_for
 };
 
 extern int ums_waits_here;                      /* workers wait so; written at start */
+extern _Atomic uint32_t ums_waits_ending;       /* threads that are ending a wait at the moment */
 
 /* ---- wait.c ---- */
 

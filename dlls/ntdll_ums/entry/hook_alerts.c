@@ -174,7 +174,7 @@ int ums_here_delay( const struct call_row *row, struct ums_call *call, struct um
 
 /* Between the exchange that ends a wait and the push nobody may stop us for long. A carried worker
    is not preempted in a local call, and a worker at home that is busy is let go on. (What it calls
-   in there is part of this call.) Who kills a plain thread looks where it is: kill_plain. */
+   in there is part of this call.) Whoever stops another thread looks where it is: ums_is_ending_wait. */
 struct alerting
 {
     struct ums_context *self;                   /* a worker, or NULL */
@@ -216,6 +216,25 @@ static struct ums_context *find_worker( uint64_t id )
     return w && w->kind == CONTEXT_WORKER ? w : NULL;
 }
 
+/* Does its thread say that it is this worker? Not before it is, and not at its end. Nor if another process
+   has ended it: that nobody tells us, and the id may be a plain thread's by now, which may even have the
+   TEB, where the word is empty then. */
+static int is_there( struct ums_context *w )
+{
+    uint64_t context;
+
+    return ums_try_load( (const char *)w->teb + ums_tls_offset, &context ) &&
+           context == (uint64_t)(ULONG_PTR)w;
+}
+
+/* 1: the host has to be told too. */
+static int alert( struct ums_context *w )
+{
+    int at_host = ums_alert( w );
+
+    return at_host || !is_there( w );
+}
+
 /* NtAlertThreadByThreadId( id ) */
 int ums_here_alert( const struct call_row *row, struct ums_call *call, struct ums_context *self,
                     uint64_t *ret )
@@ -227,7 +246,7 @@ int ums_here_alert( const struct call_row *row, struct ums_call *call, struct um
     if (!w) return 0;
     begin_alert( &alerting, self, call );
     *ret = STATUS_SUCCESS;
-    if (ums_alert( w )) *ret = ums_call_native( call, NULL );
+    if (alert( w )) *ret = ums_call_native( call, NULL );
     end_alert( &alerting );
     return 1;
 }

@@ -11,7 +11,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winternl.h>
-#include "core/ums_core.h"
+#include "core/wait.h"
 #include "hook.h"
 #include "watch/hud.h"
 #include "host/ke_timer.h"
@@ -68,12 +68,19 @@ static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
     return ums_is_in_native_call( context );
 }
 
-/* A thread that works for a factory, or may just be handing something out, is not killed in the
-   middle of that: the packet, or the thread it was for, would be lost. */
+/* May it be ended where it stands? It may work for a factory, or just be handing something out: the packet,
+   or the thread it was for, would be lost. Or be ending the wait of a worker. */
+static int may_end_there( uint32_t tid, const CONTEXT *registers )
+{
+    if (ums_is_ending_wait( registers )) return 0;
+    return !ums_pool_made( &ums_factory_pool ) || !ums_is_in_our_code( registers ) ||
+           is_hand_in_call( ums_hand_of_thread( tid ), registers );
+}
+
 static NTSTATUS kill_plain( struct ums_call *call )
 {
     HANDLE thread = (HANDLE)call->args[0], own;
-    uint32_t tid = ums_pool_made( &ums_factory_pool ) ? ums_thread_id( thread ) : 0;
+    uint32_t tid = ums_pool_made( &ums_factory_pool ) || ums_waits_here ? ums_thread_id( thread ) : 0;
     struct ums_hand *h = NULL;
     CONTEXT context;
     NTSTATUS status;
@@ -84,8 +91,7 @@ static NTSTATUS kill_plain( struct ums_call *call )
     while (!ums_suspend_native( own, NULL ))
     {
         context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
-        if (ums_get_context_native( own, &context ) || !ums_is_in_our_code( &context ) ||
-            is_hand_in_call( ums_hand_of_thread( tid ), &context )) break;
+        if (ums_get_context_native( own, &context ) || may_end_there( tid, &context )) break;
         ums_resume_native( own, NULL );
         SwitchToThread();
     }
@@ -93,6 +99,7 @@ static NTSTATUS kill_plain( struct ums_call *call )
     if (!(status = native( call )))
     {
         if (h) ums_hand_exits( h );
+        ke_timer_killed( tid );
     }
     else ums_resume_native( own, NULL );
     CloseHandle( own );

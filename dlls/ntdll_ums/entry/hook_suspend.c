@@ -32,6 +32,15 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     return (uint64_t)status;
 }
 
+/* A plain thread or a scheduler. */
+static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid )
+{
+    NTSTATUS status = native( call );
+
+    if (!status && tid && tid != GetCurrentThreadId()) ums_let_end_wait( tid );
+    return status;
+}
+
 uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
                               struct ums_context *self )
 {
@@ -44,7 +53,7 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     (void)row;
     if (!target && tid && (ending = ums_context_of_ending( tid )))
         return (uint64_t)ums_suspend_still( call, ending, tid, NULL );
-    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)native( call );
+    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid );
     if (target == self) return suspend_self( call, self );
 
     /* Stopped while it ran and resumed since: its thread stands still, suspended once, until it is

@@ -11,7 +11,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winternl.h>
-#include "core/ums_core.h"
+#include "core/wait.h"
 #include "hook.h"
 #include "host/ke_win32.h"
 #include "threads.h"
@@ -86,4 +86,39 @@ int ums_is_in_our_code( const CONTEXT *context )
     if (ums_hook_owns( (const void *)context->Rip ))
         return ke_is_our_memory( *(const ULONG_PTR *)context->Rsp );
     return ke_is_our_code( context->Rip, context->Rsp ) && !ke_is_asleep( context );
+}
+
+/* ---- who ends a wait ---- */
+
+#define TRIES 1000                              /* somebody else may have suspended it there before */
+
+int ums_is_ending_wait( const CONTEXT *registers )
+{
+    return atomic_load( &ums_waits_ending ) && !ums_is_in_native_call( registers ) &&
+           ums_is_in_our_code( registers );
+}
+
+/* Its registers are asked for in any case: it may not have stopped yet. */
+static int stands_there( HANDLE thread )
+{
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+    return !ums_get_context_native( thread, &context ) && ums_is_ending_wait( &context );
+}
+
+void ums_let_end_wait( uint32_t tid )
+{
+    HANDLE thread = ums_waits_here ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )
+                                   : NULL;
+    int i;
+
+    if (!thread) return;
+    for (i = 0; i < TRIES && stands_there( thread ); i++)
+    {
+        ums_resume_native( thread, NULL );
+        SwitchToThread();
+        if (ums_suspend_native( thread, NULL )) break;
+    }
+    CloseHandle( thread );
 }

@@ -28,6 +28,12 @@ int ums_is_in_native_call( const CONTEXT *context );
    the copy of a patched stub. */
 int ums_is_in_our_code( const CONTEXT *context );
 
+/* A thread that is no worker stands still; registers: the general ones. Is it just ending a worker's wait
+   (wait.c), so that it must neither stay there nor be ended? Only told if its code may be that. */
+int ums_is_ending_wait( const CONTEXT *registers );
+/* A thread that is no worker was just suspended: until it stands still somewhere else. */
+void ums_let_end_wait( uint32_t tid );
+
 /* ---- hold.c ---- */
 
 /* While its target, or the target's carrier, stands still, or a scheduler has not been told, a

@@ -20,14 +20,12 @@
 #include "ke_win32.h"
 #include "thread.h"
 
-#define DISMISSAL 500                           /* ms */
 #define AM_I_LAST_THREAD ((THREADINFOCLASS)12)  /* [sdk] */
 
 static _Atomic uint32_t timers;                 /* 1 while one lives, or is being made */
 static _Atomic uint32_t running;                /* it serves */
 static _Atomic uint32_t dismissed;              /* it ends where fewer workers are left than that */
-static _Atomic uint32_t timer_tid;
-static _Atomic(HANDLE) last_timer;              /* it may be ending when timers is 0 already: who asks
+static _Atomic uint32_t timer_tid;              /* it may be ending when timers is 0 already: who asks
                                                    whether it is the last must not find it */
 
 /* Who wants to wait is a worker, and alive, before it looks at running; here it is the other way
@@ -59,7 +57,7 @@ _Noreturn static void timer( void *arg )
     int alone = 0;
 
     (void)arg;
-    atomic_store( &timer_tid, GetCurrentThreadId() );
+    atomic_store( &timer_tid, GetCurrentThreadId() );   /* who has made it may not have come so far */
     atomic_store( &running, 1 );
     for (;;)
     {
@@ -79,24 +77,36 @@ int ke_timer_runs( void )
 
 void ke_timer_start( void )
 {
-    HANDLE thread, old;
-
     if (atomic_load( &timers ) || atomic_exchange( &timers, 1 )) return;
     atomic_store( &dismissed, 0 );              /* that was for another, which had gone by itself */
-    if (ums_thread_create( THREAD_SERVICE, timer, NULL, 0, 0, 0, &thread )) atomic_store( &timers, 0 );
-    else if ((old = atomic_exchange( &last_timer, thread ))) CloseHandle( old );
+    if (ums_service_create( &timer_tid, timer )) atomic_store( &timers, 0 );
+}
+
+void ke_timer_look( void )
+{
+    if (!atomic_load( &running ) || !ums_service_has_ended( &timer_tid ) ||
+        !atomic_exchange( &running, 0 )) return;
+    ums_thread_ends( THREAD_SERVICE );
+    atomic_store( &timers, 0 );
+    ke_timer_start();
+}
+
+void ke_timer_killed( uint32_t tid )
+{
+    if (!tid || tid != atomic_load( &timer_tid )) return;
+    ums_service_wait( &timer_tid );
+    ke_timer_look();
 }
 
 void ke_timer_dismiss( const struct ums_context *self )
 {
     uint32_t own = self && self->kind == CONTEXT_WORKER, tid = atomic_load( &timer_tid );
-    HANDLE thread = atomic_load( &last_timer );
 
-    if (!thread || ums_workers_alive() > own || tid == GetCurrentThreadId()) return;
+    if (!tid || ums_workers_alive() > own || tid == GetCurrentThreadId()) return;
     if (atomic_load( &timers ))
     {
         atomic_store( &dismissed, own + 1 );
         ums_timer_poke();
     }
-    WaitForSingleObject( thread, DISMISSAL );
+    ums_service_wait( &timer_tid );
 }

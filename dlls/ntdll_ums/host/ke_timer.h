@@ -13,6 +13,10 @@ struct ums_context;
 int ke_timer_runs( void );
 /* It will run, if a thread can be made. Enters the kernel, waits for nothing. */
 void ke_timer_start( void );
+/* If somebody has ended the timer's thread there is another one: now and then, by the warden; and by
+   whoever has ended a thread of this process. */
+void ke_timer_look( void );
+void ke_timer_killed( uint32_t tid );
 /* The calling thread, a context's or a plain one, is about to end, or asks whether it is the last: the
    timer ends first if no other worker needs it. */
 void ke_timer_dismiss( const struct ums_context *self );

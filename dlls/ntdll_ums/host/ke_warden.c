@@ -19,6 +19,7 @@
 #include "core/patience.h"
 #include "core/ums_core.h"
 #include "entry/hook.h"
+#include "ke_timer.h"
 #include "ke_win32.h"
 #include "thread.h"
 
@@ -37,7 +38,6 @@
 #define BEGIN_PATIENCE  30000000                /* 100 ns. A handler waits so long for a warden that
                                                    has not begun, and UMS_PATIENCE for one that has */
 #define CARRIER_LOOKS   500                     /* each a MOMENT: a carrier takes time to leave */
-#define DISMISSAL       500                     /* ms */
 #define LAST_ROUNDS     2                       /* without anybody to look after */
 
 #define THREAD_SUSPEND_COUNT ((THREADINFOCLASS)35)
@@ -72,7 +72,8 @@ static _Atomic uint32_t hurry;                  /* looks to be made soon */
 static _Atomic uint32_t wards;                  /* threads with an entry */
 static _Atomic uint32_t stopped;                /* somebody has suspended the warden */
 static _Atomic uint32_t warden_thread;          /* as Linux calls it; 0 before it runs */
-static _Atomic uint32_t warden_tid;             /* as Windows does */
+static _Atomic uint32_t warden_tid;             /* as Windows does; it may be ending when wardens is 0
+                                                   already, and must not be taken for the last thread */
 static _Atomic uint32_t dismissed;              /* it ends where there are fewer wards than that */
 static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
 static _Atomic uint32_t handler_gave_up;        /* the next warden that runs logs it: a handler cannot */
@@ -346,6 +347,7 @@ _Noreturn static void warden( void *arg )
         if (soon || now >= next)
         {
             look_for_ends();
+            ke_timer_look();
             next = now + LOOK_AGAIN;
             idle = atomic_load( &wards ) ? 0 : idle + 1;
         }
@@ -361,24 +363,21 @@ _Noreturn static void warden( void *arg )
 void ke_warden_dismiss( const struct ums_context *self )
 {
     uint32_t own = self && atomic_load( &self->life.thread ), tid = atomic_load( &warden_tid );
-    HANDLE thread;
 
-    if (!atomic_load( &wardens ) || atomic_load( &wards ) > own || tid == GetCurrentThreadId())
-        return;
-    if (!(thread = OpenThread( SYNCHRONIZE, FALSE, tid ))) return;
-    atomic_store( &dismissed, own + 1 );
-    poke();
-    WaitForSingleObject( thread, DISMISSAL );
-    CloseHandle( thread );
+    if (!tid || atomic_load( &wards ) > own || tid == GetCurrentThreadId()) return;
+    if (atomic_load( &wardens ))
+    {
+        atomic_store( &dismissed, own + 1 );
+        poke();
+    }
+    ums_service_wait( &warden_tid );
 }
 
 static void see_to_a_warden( void )
 {
-    HANDLE thread;
-
     if (atomic_load( &wardens ) || atomic_exchange( &wardens, 1 )) return;
-    if (ums_thread_create( THREAD_SERVICE, warden, NULL, 0, 0, 0, &thread )) atomic_store( &wardens, 0 );
-    else CloseHandle( thread );
+    atomic_store( &dismissed, 0 );              /* that was for another, which had gone by itself */
+    if (ums_service_create( &warden_tid, warden )) atomic_store( &wardens, 0 );
 }
 
 /* ---- threads come and go ---- */

@@ -18,6 +18,7 @@
 #define THREAD_BASE_PRIORITY 3                  /* THREADINFOCLASS ThreadBasePriority [doc] */
 #define SKIP_THREAD_ATTACH 2                    /* THREAD_CREATE_FLAGS [sym]: no DllMain hears of it,
                                                    and it does not wait for the loader lock */
+#define ENOUGH 2000                             /* ms, for a thread to end that is about to */
 
 NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
                                  ULONG_PTR, SIZE_T, SIZE_T, void * );
@@ -58,6 +59,42 @@ void ums_thread_ends( enum ums_thread_kind kind )
 uint32_t ums_thread_count( enum ums_thread_kind kind )
 {
     return atomic_load( &counts[kind] );
+}
+
+/* ---- services ---- */
+
+/* Ids are used again, but late: whoever has the id by then is waited for in vain, once. */
+static int has_ended( _Atomic uint32_t *tid, DWORD patience )
+{
+    uint32_t id = atomic_load( tid );
+    HANDLE thread = id ? OpenThread( SYNCHRONIZE, FALSE, id ) : NULL;
+    int ended = !thread || WaitForSingleObject( thread, patience ) == WAIT_OBJECT_0;
+
+    if (thread) CloseHandle( thread );
+    if (id && ended) atomic_compare_exchange_strong( tid, &id, 0 );
+    return ended;
+}
+
+void ums_service_wait( _Atomic uint32_t *tid )
+{
+    has_ended( tid, ENOUGH );
+}
+
+int ums_service_has_ended( _Atomic uint32_t *tid )
+{
+    return has_ended( tid, 0 );
+}
+
+NTSTATUS ums_service_create( _Atomic uint32_t *tid, void (*start)( void *param ) )
+{
+    HANDLE thread;
+    NTSTATUS status;
+
+    ums_service_wait( tid );
+    if ((status = ums_thread_create( THREAD_SERVICE, start, NULL, 0, 0, 0, &thread ))) return status;
+    atomic_store( tid, GetThreadId( thread ) );
+    CloseHandle( thread );
+    return STATUS_SUCCESS;
 }
 
 /* A process may have thousands of parked threads. */

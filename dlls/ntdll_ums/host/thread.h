@@ -30,6 +30,15 @@ void ums_thread_ends( enum ums_thread_kind kind );
 /* How many there are. */
 uint32_t ums_thread_count( enum ums_thread_kind kind );
 
+/* A service of which one thread lives at a time, and which ends by itself. *tid: the thread that was made
+   last, which may be ending still although it has said good-bye; or 0. The next one begins when that is no
+   more. Enters the kernel. */
+NTSTATUS ums_service_create( _Atomic uint32_t *tid, void (*start)( void *param ) );
+/* Until that thread is no more, but not for ever: somebody may have suspended it. Not by itself. */
+void ums_service_wait( _Atomic uint32_t *tid );
+/* Is it no more? */
+int ums_service_has_ended( _Atomic uint32_t *tid );
+
 /* The pages of a new thread's stack that it will hardly need: Wine has cleared 960 KB of it. */
 void ums_thread_release_stack( void );
 
