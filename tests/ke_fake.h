@@ -30,6 +30,8 @@ extern int fake_event_fails;                    /* ke_event_create refuses */
 extern _Thread_local void (*fake_on_event_set)( void *event );      /* called before it is set */
 extern _Thread_local int64_t (*fake_on_clock)( int64_t now );       /* may change the time */
 extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word, int all );
+/* what the host says of the home thread; without it: nothing */
+extern _Thread_local enum ke_sleep (*fake_on_look)( struct ke_place *place );
 /* called before the thread sleeps on the word; 0: it does not */
 extern _Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
 

@@ -314,6 +314,104 @@ static void calls_in_a_row_are_not_one_long_call( void **state )
     tear_down();
 }
 
+/* ---- a call that takes long is blocked if its thread sleeps ---- */
+
+#define ANSWER_PATIENCE 10000000                /* as in scheduler.c */
+
+static const struct look
+{
+    enum ke_sleep how;
+    uint64_t place;
+} looks[] =
+{
+    { KE_AWAKE, 0 }, { KE_AWAKE, 0 }, { KE_AWAKE, 0 },
+    { KE_ASLEEP, 1 }, { KE_ASLEEP, 2 }, { KE_ASLEEP, 1 },       /* it got somewhere in between */
+    { KE_AWAKE, 0 }, { KE_ASLEEP, 1 },
+    { KE_AWAITS_ANSWER, 0 }, { KE_ASLEEP, 1 },
+    { KE_AWAITS_ANSWER, 0 }, { KE_AWAITS_ANSWER, 0 },
+    { KE_ASLEEP, 3 }, { KE_ASLEEP, 3 },
+    { KE_ASLEEP, 3 }
+};
+#define LOOKS 14                                /* the last of these takes it */
+
+static int looked;
+
+static enum ke_sleep look_once( struct ke_place *place )
+{
+    const struct look *look = &looks[looked < LOOKS ? looked : LOOKS];
+
+    looked++;
+    place->sp = place->pc = look->place;
+    return look->how;
+}
+
+static enum ke_sleep no_answer( struct ke_place *place )
+{
+    (void)place;
+    looked++;
+    return KE_AWAITS_ANSWER;
+}
+
+static enum ke_sleep says_nothing( struct ke_place *place )
+{
+    (void)place;
+    looked++;
+    return KE_UNKNOWN;
+}
+
+static int64_t only_added( int64_t now )
+{
+    (void)now;
+    return added;
+}
+
+static int a_grace_period_later( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    (void)word; (void)value;
+    if (!timeout || state_of( context ) != WORKER_INKERNEL) return 1;
+    added += ums_grace;
+    return 0;
+}
+
+static void run_with_looks( enum ke_sleep (*look)( struct ke_place *place ), int64_t grace )
+{
+    looked = added = 0;
+    ums_grace = grace;
+    fake_on_look = look;
+    fake_on_clock = only_added;
+    fake_on_wait = a_grace_period_later;
+    run( stay_in_kernel, release_when_blocked );
+    fake_on_look = NULL;
+    fake_on_clock = NULL;
+    fake_on_wait = NULL;
+    ums_grace = 5000;
+    assert_int_equal( upcall_count, 3 );
+    tear_down();
+}
+
+static void who_waits_for_a_processor_is_not_blocked( void **state )
+{
+    (void)state;
+    run_with_looks( look_once, 1000 );
+    assert_int_equal( looked, LOOKS );
+}
+
+static void an_answer_is_not_waited_for_forever( void **state )
+{
+    (void)state;
+    run_with_looks( no_answer, 10000 );
+    assert_int_equal( looked, ANSWER_PATIENCE / 10000 );
+}
+
+static void where_nothing_is_known_time_tells( void **state )
+{
+    (void)state;
+    run_with_looks( says_nothing, 1000 );
+    assert_int_equal( looked, 1 );
+    run_with_looks( no_answer, 100 );           /* shorter than a look takes */
+    assert_int_equal( looked, 0 );
+}
+
 #if !defined(__SANITIZE_THREAD__)               /* takes one instruction after the other */
 
 /* ---- a call at each moment while the scheduler stops watching ---- */
@@ -889,6 +987,9 @@ int main( void )
         cmocka_unit_test( it_is_let_go_before_its_scheduler_is_told ),
 #endif
         cmocka_unit_test( a_long_call_is_told_after_the_grace_period ),
+        cmocka_unit_test( who_waits_for_a_processor_is_not_blocked ),
+        cmocka_unit_test( an_answer_is_not_waited_for_forever ),
+        cmocka_unit_test( where_nothing_is_known_time_tells ),
         cmocka_unit_test( a_scheduler_that_stopped_looking_is_woken ),
         cmocka_unit_test( a_yield_inside_a_call_goes_back_into_it ),
         cmocka_unit_test( a_yield_of_a_taken_worker_is_scheduled_first ),

@@ -59,7 +59,8 @@ void ke_set_current( struct ums_context *context );
 void *ke_teb( void );
 uint32_t ke_thread_id( void );
 
-/* The calling thread's name for ke_in_fault; 0 where that does not work, or is not wanted. */
+/* The calling thread's name for ke_find_sleep and ke_in_fault; 0 where the host tells nothing of
+   threads. */
 uint32_t ke_host_thread( void );
 
 /* The calling thread becomes this context's, or whichever that was is that no more. In between it is noticed when
@@ -71,6 +72,18 @@ struct ke_place
 {
     uint64_t sp, pc;
 };
+
+enum ke_sleep
+{
+    KE_UNKNOWN,                                 /* the host does not tell */
+    KE_AWAKE,                                   /* it runs, or waits for nothing but a processor */
+    KE_AWAITS_ANSWER,                           /* of somebody who answers at once */
+    KE_ASLEEP
+};
+
+/* What does a thread do that is in a call? Where it sleeps, place says where; two sleeps may be in the
+   same place. Enters the kernel. */
+enum ke_sleep ke_find_sleep( uint32_t host_thread, struct ke_place *place );
 
 /* Does a thread sleep, outside the kernel's calls, for a page? And where. 0 if it has ended. */
 int ke_in_fault( uint32_t host_thread, struct ke_place *place );

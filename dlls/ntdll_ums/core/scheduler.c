@@ -24,10 +24,16 @@
 #define FAULT_LOOK     100000
 #define FAULT_LOOK_MAX 1600000
 
+/* 100 ns. A look whether a worker's thread sleeps takes about as long as this; whoever asks for a
+   shorter grace period is told without one. And so long the wineserver may take to answer. */
+#define LOOK_TAKES      500
+#define ANSWER_PATIENCE 10000000
+
 /* Cache lines of a saved user part, and the frame above it. */
 #define USER_PART_LINES 5
 
 int64_t ums_grace = 20000;                      /* 2 ms; UMS_GRACE_US */
+int ums_page_faults;
 int ums_carry, ums_straight;
 
 struct ums_pool ums_scheduler_pool;
@@ -66,6 +72,9 @@ struct watch
 {
     uint64_t call;                              /* the state word of the call found, 0: none */
     int64_t  since;                             /* when it was found */
+    int64_t  look;                              /* when to look whether its thread sleeps */
+    int      asleep;                            /* it did at the last look, there: */
+    struct ke_place bed;
     int      idle;                              /* looks in a row that found none */
     uint64_t faulted;                           /* the state word, if it slept for a page; or 0 */
     struct ke_place place;                      /* where */
@@ -86,8 +95,37 @@ static int take_blocked( struct ums_scheduler *s, uint64_t word )
     return 1;
 }
 
+/* A call takes longer than the grace period. On Windows only a thread that sleeps is blocked: one
+   that waits for its turn on a busy machine is not, and may hold a lock that its SchedulerProc wants.
+   So the worker is taken if its thread slept in the same place at two looks, a grace period apart;
+   at once where the host does not tell. It may wake up right behind the look: it has slept then, and
+   clients expect reports of calls that are over. */
+static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
+{
+    struct ke_place place;
+    int again;
+
+    if (ums_grace < LOOK_TAKES) return 1;
+    switch (ke_find_sleep( atomic_load( &w->host_thread ), &place ))
+    {
+    case KE_UNKNOWN:
+        return 1;
+    case KE_AWAITS_ANSWER:
+        watch->asleep = 0;
+        return now - watch->since >= ANSWER_PATIENCE;
+    case KE_ASLEEP:
+        again = watch->asleep && place.sp == watch->bed.sp && place.pc == watch->bed.pc;
+        watch->asleep = 1;
+        watch->bed = place;
+        return again;
+    default:
+        watch->asleep = 0;
+        return 0;
+    }
+}
+
 /* One look at the worker's word every grace period: a later look that finds the same call takes
-   the worker as blocked, if the grace period is over; wake-ups come early too. w may have left
+   the worker, if the grace period is over and it is blocked; wake-ups come early too. w may have left
    long ago, be executed by another scheduler, or its slot be another worker's by now, as long as
    posted is checked between the two looks: if the first look saw a call that is not made under
    this scheduler, then the post came before that call. Returns 1 if the worker was taken. */
@@ -100,9 +138,13 @@ static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
         int64_t now = ke_clock();
 
         watch->idle = 0;
-        if (word == watch->call) return now - watch->since >= ums_grace && take_blocked( s, word );
-        watch->call  = word;
-        watch->since = now;
+        if (word == watch->call && now < watch->look) return 0;
+        watch->look = now + ums_grace;
+        if (word == watch->call)
+            return is_blocked( s->current, watch, now ) && take_blocked( s, word );
+        watch->call   = word;
+        watch->since  = now;
+        watch->asleep = 0;
         return 0;
     }
     watch->call = 0;
@@ -146,7 +188,7 @@ static void look_for_fault( struct ums_context *w, struct watch *watch )
 static const int64_t *time_to_look( struct ums_scheduler *s, const struct watch *watch )
 {
     if (atomic_load( &s->watching )) return &ums_grace;
-    return atomic_load( &s->current->host_thread ) ? &watch->interval : NULL;
+    return ums_page_faults ? &watch->interval : NULL;
 }
 
 /* The worker runs at home: wait for its upcall, and take it. */
@@ -165,7 +207,7 @@ void ums_scheduler_wait( struct ums_scheduler *s )
         atomic_store_explicit( &s->waiting, 1, memory_order_relaxed );
         ums_park( &s->park, time_to_look( s, &watch ) );
         atomic_store_explicit( &s->waiting, 0, memory_order_relaxed );
-        if (!atomic_load( &s->posted ) && atomic_load( &s->current->host_thread ))
+        if (ums_page_faults && !atomic_load( &s->posted ))
             look_for_fault( s->current, &watch );
     }
     ke_scheduler_upcall( s, s->upcall.reason, s->upcall.payload, s->upcall.param );

@@ -414,6 +414,8 @@ struct ums_context *ums_context_of_ending( uint32_t tid );
 /* ---- scheduler.c ---- */
 
 extern int64_t ums_grace;                                             /* 100 ns */
+extern int ums_page_faults;                     /* workers that sleep for a page are looked for;
+                                                   written at start */
 extern int ums_carry;                           /* workers are carried where they can be; written at
                                                    start, and set to 0 if a hook fails later */
 extern int ums_straight;                        /* and nobody wants to know of each Execute; written

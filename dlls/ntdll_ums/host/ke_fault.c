@@ -30,16 +30,9 @@
 #include "thread.h"
 #include "private/trace.h"
 
-#define LINUX_READ      0
-#define LINUX_OPEN      2
-#define LINUX_CLOSE     3
-#define LINUX_O_CLOEXEC 02000000
-
 #define MAX_FAULTS  32                          /* more at a time are not reported */
 #define LOOK_AGAIN  10000                       /* 100 ns: is a fault over? */
 #define LOOKS       4
-
-int __cdecl _snprintf( char *, size_t, const char *, ... );
 
 enum
 {
@@ -63,47 +56,9 @@ static struct fault
 static _Atomic uint32_t asked;                  /* counts; the helper sleeps on it */
 static _Atomic uint32_t helpers;                /* 1 while one lives, or is being made */
 
-/* ---- where a thread sleeps ---- */
-
-static int enabled;                             /* UMS_PAGE_FAULTS; written at start */
-
 void ke_fault_start( void )
 {
-    enabled = ke_parks_outside() && ums_setting( SETTING_PAGE_FAULTS );
-}
-
-uint32_t ke_host_thread( void )
-{
-    return enabled ? (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) : 0;
-}
-
-static const char *hex( const char *p, uint64_t *value )
-{
-    for (*value = 0, p += 3; ; p++)             /* " 0x" */
-    {
-        if (*p >= '0' && *p <= '9') *value = *value * 16 + (*p - '0');
-        else if (*p >= 'a' && *p <= 'f') *value = *value * 16 + (*p - 'a' + 10);
-        else return p;
-    }
-}
-
-/* Linux tells where a thread sleeps: "running", "number arguments.. sp pc" in a system call, and
-   "-1 sp pc" where it sleeps without one. */
-int ke_in_fault( uint32_t host_thread, struct ke_place *place )
-{
-    char path[64], text[128];
-    int64_t fd, got;
-
-    if (!host_thread) return 0;
-    _snprintf( path, sizeof(path), "/proc/self/task/%u/syscall", host_thread );
-    fd = (int64_t)ums_linux_syscall( LINUX_OPEN, (uint64_t)path, LINUX_O_CLOEXEC, 0, 0 );
-    if (fd < 0) return 0;
-    got = (int64_t)ums_linux_syscall( LINUX_READ, fd, (uint64_t)text, sizeof(text) - 1, 0 );
-    ums_linux_syscall( LINUX_CLOSE, fd, 0, 0, 0 );
-    if (got < 8 || text[0] != '-') return 0;
-    text[got] = 0;
-    hex( hex( text + 2, &place->sp ), &place->pc );
-    return 1;
+    ums_page_faults = ke_parks_outside() && ums_setting( SETTING_PAGE_FAULTS );
 }
 
 static int still_there( const struct fault *fault )

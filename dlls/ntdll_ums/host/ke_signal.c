@@ -186,7 +186,7 @@ static enum place find_place( const struct ums_context *w, const struct linux_co
     if (state != WORKER_RUNNING || atomic_load( &w->busy ) ||
         ke_is_our_code( frame->rip, frame->rsp ))
         return PLACE_MIDDLE;
-    return atomic_load( &w->host_thread ) ? PLACE_CALL : PLACE_RUNNING;
+    return ums_page_faults ? PLACE_CALL : PLACE_RUNNING;
 }
 
 /* ---- SIGUSR1 ---- */
