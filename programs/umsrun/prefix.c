@@ -47,34 +47,45 @@ struct prefix
  * looking
  */
 
-/* "\??\Z:\usr\lib\wine" or "\??\unix\usr\lib\wine" -> "\\?\..." */
-static BOOL find_in_folder( const WCHAR *variable, WCHAR *path )
+/* "\??\Z:\usr\lib\wine" or "\??\unix\usr\lib\wine" -> "\\?\..."; below: the file from there on */
+static BOOL find_in_folder( const WCHAR *variable, const WCHAR *below, WCHAR *path )
 {
     WCHAR value[LONG_PATH];
     DWORD len = GetEnvironmentVariableW( variable, value, ARRAYSIZE(value) );
 
-    if (!len || len > ARRAYSIZE(value) - 40) return FALSE;
+    if (!len || len > ARRAYSIZE(value) - 60) return FALSE;
     if (wcsncmp( value, L"\\??\\", 4 )) wcscpy( path, value );
     else wcscat( wcscpy( path, L"\\\\?\\" ), value + 4 );
-    wcscat( path, L"\\x86_64-windows\\kernel32.dll" );
+    wcscat( path, below );
     return file_exists( path );
+}
+
+/* Wine tells its programs where it has its DLLs. In a build tree they lie elsewhere. */
+static BOOL find_wine( WCHAR *path )
+{
+    WCHAR variable[20];
+    int i;
+
+    if (find_in_folder( L"WINEBUILDDIR", L"\\dlls\\kernel32\\x86_64-windows\\kernel32.dll", path ))
+        return TRUE;
+    for (i = 0; i < 10; i++)
+    {
+        swprintf( variable, ARRAYSIZE(variable), L"WINEDLLDIR%d", i );
+        if (find_in_folder( variable, L"\\x86_64-windows\\kernel32.dll", path )) return TRUE;
+    }
+    return FALSE;
 }
 
 static int read_wine( struct prefix *prefix )
 {
-    WCHAR variable[20], path[LONG_PATH + 40];
-    int i;
+    WCHAR path[LONG_PATH + 60];
 
-    for (i = 0; i < 10; i++)
-    {
-        swprintf( variable, ARRAYSIZE(variable), L"WINEDLLDIR%d", i );
-        if (!find_in_folder( variable, path )) continue;
-        if (read_file( path, &prefix->wine )) return EXIT_FAILED;
-        file_digest( prefix->wine.data, prefix->wine.size, prefix->digest );
-        return 0;
-    }
-    return fail( L"this Wine's own kernel32.dll is not to be found: no folder that WINEDLLDIR0 ... "
-                 L"names has x86_64-windows\\kernel32.dll" );
+    if (!find_wine( path ))
+        return fail( L"this Wine's own kernel32.dll is not to be found: no folder that WINEDLLDIR0 ... "
+                     L"names has x86_64-windows\\kernel32.dll" );
+    if (read_file( path, &prefix->wine )) return EXIT_FAILED;
+    file_digest( prefix->wine.data, prefix->wine.size, prefix->digest );
+    return 0;
 }
 
 static void read_settings( struct prefix *prefix )
@@ -140,6 +151,14 @@ static BOOL is_of_this_wine( const struct prefix *prefix )
 static BOOL is_wines_own( const struct prefix *prefix )
 {
     return prefix->file.size > 0x50 && !memcmp( prefix->file.data + 0x40, "Wine builtin DLL", 16 );
+}
+
+/* FILE: what is in system32 now. */
+static void tell_if_late( const struct pe_bytes *file )
+{
+    if (known_dll_differs( L"kernel32.dll", file ))
+        say( L"  not yet: until the prefix's wineserver has ended, programs get the kernel32.dll that Wine "
+             L"has kept in memory since the prefix started; end them, or run wineserver -k" );
 }
 
 /***********************************************************************
@@ -213,12 +232,17 @@ static int install( struct prefix *prefix )
     if (!(ret = copy_dlls( shim, prefix->system32, &copied ))
         && !(ret = write_file( prefix->path, &made, NULL )))
         ret = put_settings();
-    free_bytes( &made );
-    if (ret) return ret;
+    if (ret)
+    {
+        free_bytes( &made );
+        return ret;
+    }
     say( L"installed UMS into %ls: every 64-bit program finds it from its next start on",
          prefix->name );
     say( L"  made for Wine %hs; when Wine was updated, run umsrun --install-prefix again",
          prefix->version );
+    tell_if_late( &made );
+    free_bytes( &made );
     return 0;
 }
 
@@ -256,6 +280,7 @@ static int uninstall( struct prefix *prefix )
     if (write_file( prefix->path, &prefix->wine, NULL )) return EXIT_FAILED;
     delete_dlls( prefix->system32 );
     say( L"restored %ls", prefix->name );
+    tell_if_late( &prefix->wine );
     if (!is_of_this_wine( prefix ))
         say( L"  Wine was updated from %hs to %hs; kernel32.dll is the new one's",
              prefix->report.host, prefix->version );
@@ -277,9 +302,11 @@ static int status( const struct prefix *prefix )
     if (prefix->report.kind != PE_KERNEL32)
     {
         say( L"%ls: UMS is not installed in it", prefix->name );
+        tell_if_late( &prefix->file );
         return NOT_INSTALLED;
     }
     say( L"%ls: UMS is installed in it, made for Wine %hs", prefix->name, prefix->report.host );
+    tell_if_late( &prefix->file );
     if (!is_of_this_wine( prefix ))
         ret = wrong( L"Wine was updated since, and programs run with the kernel32.dll of before" );
     if (prefix->report.changed) ret = wrong( L"its kernel32.dll was changed since" );

@@ -12,8 +12,8 @@
 #include "pe_image.h"
 #include "say.h"
 
-/* Lower files are called by those below them only: say.c, names.c, files.c, imports.c and rewrite.c,
- * then run.c and the commands, then umsrun.c, which reads the options. */
+/* Lower files are called by those below them only: say.c, names.c, files.c, imports.c, known_dll.c and
+ * rewrite.c, then run.c and the commands, then umsrun.c, which reads the options. */
 
 /* names.c: which file a name means */
 #define SHIM_FILES 2
@@ -61,6 +61,9 @@ void delete_dlls( const WCHAR *dir );
  * FALSE: none is known. */
 int tell_program( const WCHAR *name, const WCHAR *path );
 BOOL missing_dlls( const WCHAR *path, WCHAR *names, size_t size );
+
+/* known_dll.c: programs that start get a DLL of system32 from memory, and that is not this file. */
+BOOL known_dll_differs( const WCHAR *name, const struct pe_bytes *file );
 
 /* rewrite.c: a program's own file, open and in nobody else's hands */
 struct program
