@@ -17,11 +17,40 @@ never_begun()
         "$build/check.ends" "$build/Testing/Temporary/LastTest.log"
 }
 
+# running: the tests that CTest has started and that have not ended, from its output
+running()
+{
+    awk '$1 == "Start" && NF == 3             { runs[$3] = 1 }
+         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: /  { sub( /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: /, "" ); delete runs[$1] }
+         END                                  { for (name in runs) names = names " " name; print substr(names, 2) }' "$1"
+}
+
+# tell_running: when CTest has said nothing for $silence seconds, because all that run are long
+silence=40
+tell_running()
+{
+    size=0 since=0
+    while sleep 1 2> /dev/null; kill -0 $$ 2> /dev/null; do
+        now=$(stat -c %s "$build/check.out" 2> /dev/null || echo 0)
+        since=$((since + 1))
+        if [ "$now" != "$size" ]; then
+            size=$now since=0
+        elif [ $((since % silence)) = 0 ]; then
+            say "  still running after $since s: $(running "$build/check.out")"
+        fi
+    done
+}
+
 # ctest_kept ARGUMENTS...: CTest, whose output is kept
 ctest_kept()
 {
+    : > "$build/check.out"
+    tell_running > /dev/null < /dev/null &
+    teller=$!
     { ctest --test-dir "$build" --output-on-failure --no-tests=error "$@" && echo 0 || echo $?; } \
         | tee "$build/check.out" | sed -u '$d'
+    kill $teller 2> /dev/null || true
+    wait $teller 2> /dev/null || true
     return "$(tail -n 1 "$build/check.out")"
 }
 

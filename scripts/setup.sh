@@ -1,5 +1,6 @@
 # Sourced by umsrun and check: what they need from the machine, the build, the Wine prefix. POSIX sh.
-# The sourcing script sets $top. Sets nothing up twice; one line on standard error for each thing that is installed or built.
+# The sourcing script sets $top. Sets nothing up twice; one line on standard error for each thing that is installed or built,
+# and how far that is while it lasts.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -8,12 +9,19 @@
 build=$top/build
 log=$build/setup.log
 . "$top/scripts/wine.sh"
+. "$top/scripts/progress.sh"
 
-# run_logged COMMAND...: its output goes to the log, whose end is shown if it fails
-run_logged()
+# try_logged COMMAND...: its output goes to the log, and its last line to the user while it runs
+try_logged()
 {
     printf '\n$ %s\n' "$*" >> "$log"
-    if "$@" >> "$log" 2>&1 < /dev/null; then return 0; fi
+    with_progress "$log" '' "$@"
+}
+
+# run_logged COMMAND...: the same; the log's end is shown if it fails
+run_logged()
+{
+    if try_logged "$@"; then return 0; fi
     tail -n 30 "$log" >&2
     return 1
 }
@@ -40,6 +48,18 @@ has()
     esac
 }
 
+# to_fetch PACKAGES...: how much that is, as apt says it, and how long it usually takes
+to_fetch()
+{
+    size=$(LC_ALL=C apt-get -q --assume-no --no-install-recommends install "$@" 2> /dev/null < /dev/null \
+        | sed -n 's/^Need to get \([^/]*\)[ /].*of archives.*/\1/p')
+    case $size in
+    '')                         ;;
+    [0-9][0-9][0-9]*\ MB | *GB) echo ": $size to fetch, usually a minute or two" ;;
+    *)                          echo ": $size to fetch, usually some seconds" ;;
+    esac
+}
+
 # need COMMAND-OR-PATH:PACKAGE[,PACKAGE]...: installs the packages of what is missing
 need()
 {
@@ -51,12 +71,14 @@ need()
     command -v apt-get > /dev/null || die "please install:$missing"
     [ "$(id -u)" = 0 ] || die "please install, as root: apt-get install$missing"
 
-    say "installing$missing"
     export DEBIAN_FRONTEND=noninteractive
     if [ -z "${updated-}" ]; then
+        say 'asking Debian for its lists of packages: usually 5 seconds'
         run_logged apt-get -q update || say "apt-get update failed; trying with what is known"
         updated=1
     fi
+    # shellcheck disable=SC2086
+    say "installing$missing$(to_fetch $missing)"
     # shellcheck disable=SC2086
     run_logged apt-get -qy -o DPkg::Lock::Timeout=120 install --no-install-recommends $missing \
         || die "apt-get could not install$missing (see $log)"
@@ -131,20 +153,11 @@ configure()
         || die "cmake failed (see $log)"
 }
 
-# Copies ninja's output; says so once if something is built, and fails if ninja did.
-watch_ninja()
-{
-    awk -v build="$build" '
-        /^\[[0-9]+\/[0-9]+\] (Building|Linking)/ && !said++ { print "ums: building into " build > "/dev/stderr" }
-        /^ninja has failed$/ { failed = 1 }
-        { print }
-        END { exit failed }'
-}
-
-# compile [TARGETS...]
+# compile [TARGETS...]: $build_time is how long it usually takes
 compile()
 {
-    { ninja -C "$build" "$@" 2>&1 || echo 'ninja has failed'; } < /dev/null | watch_ninja > "$build/build.log" && return
+    : > "$build/build.log"
+    if with_progress "$build/build.log" "building into $build: $build_time" ninja -C "$build" "$@"; then return 0; fi
     tail -n 30 "$build/build.log" >&2
     die "the build failed (see $build/build.log)"
 }
