@@ -122,10 +122,34 @@ def by_lines(trace, folder):
     expect({**parts, 'lost': 0, 'begins': 0} == whole, 'in parts', parts, whole)
     status, _, err = umstrace('--check', path)
     expect(status == 3 and 'begins at 7.5 us' in err, 'events are missing', status, err)
+    tells_how_far(parts, path, folder)
     out = os.path.join(folder, 'lines.html')
     umstrace('--html', out, path)
     with open(out, encoding='utf-8') as file:
         expect('"begins":7.5' in file.read().replace(' ', ''), 'the page does not know where it begins')
+
+
+def tells_how_far(parts, path, folder):
+    """A large file, in the form of the shim's and in another one; on a terminal a percentage is shown."""
+    with open(path, encoding='utf-8') as file:
+        text = file.read().replace('": ', '":').replace(', "', ',"')
+    large = os.path.join(folder, 'large.json')
+    idle = ''.join(f',\n{{"ph":"{ph}","pid":1,"tid":2,"ts":{n}.{at},{rest}}}' for n in range(40000)
+                   for ph, at, rest in (('B', '000', '"cat":"idle","name":"idle","args":{"call":"NtDelayExecution"}'),
+                                        ('E', '500', '"name":"idle"')))
+    for separator in (',', ', '):                       # the second is not the shim's
+        with open(large, 'w', encoding='utf-8') as file:
+            file.write(text.replace('\n],', idle.replace(',"cat"', separator + '"cat"') + '\n],'))
+        expect(os.path.getsize(large) > 1 << 22, 'too small', os.path.getsize(large))
+        found = summary(large)
+        expect(found['schedulers'][:1] == parts['schedulers'] and found['schedulers'][1]['idles'] == 40000,
+               'a large one', found['schedulers'])
+    out = os.path.join(folder, 'terminal')
+    with open(out, 'wb') as file:
+        subprocess.run([sys.executable, '-c', 'import pty, sys; pty.spawn(sys.argv[1:])', UMSTRACE, large], stdin=subprocess.DEVNULL,
+                       stdout=file, check=False)
+    with open(out, encoding='utf-8', newline='') as file:
+        expect(re.search(r'\rumstrace: \d\d% read.*\rumstrace: 100% read\r?\n', file.read(), re.DOTALL), 'no percentage on a terminal')
 
 
 def contrast():
@@ -192,8 +216,8 @@ def bad_traces(good, folder):
 
 # ---- under Wine ----
 
-def start(umsrun, known, trace, how, *more, **environment):
-    return subprocess.Popen([WINERUN, umsrun, known, how, *more], stdout=subprocess.PIPE, text=True,
+def start(umsrun, known, trace, how, *more, stderr=None, **environment):
+    return subprocess.Popen([WINERUN, umsrun, known, how, *more], stdout=subprocess.PIPE, stderr=stderr, text=True,
                             env={**os.environ, 'UMS_TRACE': 'Z:' + trace.replace('/', '\\'), **environment})
 
 
@@ -246,6 +270,16 @@ def ends(folder, umsrun, program):
             os.unlink(path)
     killed(folder, umsrun, program)
     small_rings(folder, umsrun, program)
+    tells(folder, umsrun, program)
+
+
+def tells(folder, umsrun, program):
+    """A process that ends with many events says what it does; one with a few says nothing."""
+    path = os.path.join(folder, 'many.json')
+    for yields, want in (('40', r'^$'), ('10000', rf'^ums: UMS_TRACE: writing the trace, 1\d{{5}} events, to .*many.json\n')):
+        process = start(umsrun, program, path, 'exit', yields, stderr=subprocess.PIPE)
+        _, err = process.communicate(timeout=100)
+        expect(process.returncode == 0 and re.match(want, err), yields, 'yields:', process.returncode, err)
 
 
 def killed(folder, umsrun, program):

@@ -28,6 +28,8 @@
 #define CALIBRATION        50000                /* 5 ms */
 #define DISPOSITION_CLASS  13                   /* FILE_INFORMATION_CLASS [sdk] */
 #define NT_STUB            0xb8d18b4c           /* mov r10,rcx; mov eax,nr */
+#define MANY_EVENTS        100000               /* so many take long enough for somebody to wonder */
+#define TELL_EVERY         100000000            /* 10 s */
 
 NTSTATUS NTAPI NtWriteFile( HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, const void *, ULONG,
                             LARGE_INTEGER *, ULONG * );
@@ -224,10 +226,37 @@ void ums_record_about( const char *about )
     if (ums_record) lstrcpynA( ums_record->about, about, sizeof(ums_record->about) );
 }
 
+/* A process that does not end looks as if it hung, and somebody kills it. */
+static int64_t tell_next;
+
+static void tell_begin( void )
+{
+    uint64_t events = 0, head, room;
+    uint32_t i;
+
+    for (i = 0; i < RECORD_RINGS; i++)
+    {
+        head = atomic_load( &ums_record->ring[i].head );
+        room = (uint64_t)1 << ums_record->ring[i].shift;
+        events += min( head, room );
+    }
+    if (events >= MANY_EVENTS)
+        ums_warn( "UMS_TRACE: writing the trace, %llu events, to %s", (unsigned long long)events,
+                  ums_trace_path );
+    tell_next = ke_clock() + TELL_EVERY;
+}
+
 static int write_file( const char *text, size_t size )
 {
+    static uint64_t written;
     IO_STATUS_BLOCK io;
 
+    written += size;
+    if (ke_clock() > tell_next)
+    {
+        ums_warn( "UMS_TRACE: %llu MB are written", (unsigned long long)(written >> 20) );
+        tell_next = ke_clock() + TELL_EVERY;
+    }
     return !NtWriteFile( file, NULL, NULL, NULL, &io, text, (ULONG)size, NULL, NULL );
 }
 
@@ -246,6 +275,7 @@ void ums_record_finish( void )
     NtTerminateProcess( NULL, 0 );
     if (InterlockedExchange( &finished, 1 )) return;
     ums_recording = 0;
+    tell_begin();
     if (!ums_record_write( write_file )) ums_err( "UMS_TRACE: the file could not be written" );
     else if (ring_file != INVALID_HANDLE_VALUE) drop_rings();
     NtClose( file );
