@@ -23,12 +23,25 @@
  * with a reference of its own (ums_list_will_push), which the walk over its chain drops: until then
  * the slot is nobody else's, and its link leads on. One that was deleted is left out of the chain that
  * is handed out. One that is to be used again is taken off first (ums_list_forget): "on" says where
- * it is, from before the moment at which it can be seen dead until the walk has passed it.
+ * it is, from before the moment at which it can be seen dead until the walk has passed it. Of a live
+ * worker "on" means nothing.
+ *
+ * The chain that a client walks. A dequeued worker is READY, and its link leads to the rest of the
+ * chain until the client has asked for the next item. If it were killed and pushed meanwhile, the push
+ * would change that link, and the client would lose the rest. So the take marks it LINKED, in the
+ * exchange that makes it READY, and whoever kills it leaves a LINKED one alone: it is DEAD | LINKED, on
+ * no list. Whoever takes LINKED off a dead one, with one exchange of the word, pushes it
+ * (ums_list_walked). That is the client's walk, which has read the link before; the client that tries
+ * to execute it; or, without the push, the client that deletes it or uses it again. One that is
+ * executed loses the mark with that exchange: whoever executes a worker before it has asked for the
+ * next one loses the chain on Windows, too.
  */
 
 #include "watch/record.h"
 
 static struct ums_pool list_pool;
+
+static struct ums_context *take( struct ums_list *list, uint64_t linked );
 
 int ums_completion_init( void )
 {
@@ -71,7 +84,7 @@ ums_status ums_list_delete( void *handle )
 
     if (!list || !ums_pool_close( list )) return STATUS_INVALID_PARAMETER;
     atomic_store( &list->deleted, 1 );
-    ums_list_take( list );
+    take( list, 0 );
     ums_list_unref( list );
     return STATUS_SUCCESS;
 }
@@ -100,17 +113,35 @@ void ums_list_unref( struct ums_list *list )
     ums_pool_free( &list_pool, list );
 }
 
+static int ref_live( struct ums_list *list )
+{
+    uint32_t refs = atomic_load( &list->refs );
+
+    do if (!refs) return 0;
+    while (!atomic_compare_exchange_weak( &list->refs, &refs, refs + 1 ));
+    return 1;
+}
+
+/* The worker has a reference to its list as long as its word stands. So if the word has not changed
+   when the caller exchanges it, the list was the worker's, and alive, when we took ours. If it has, our
+   reference may be to a list that is another's by now, which does no harm. */
+struct ums_list *ums_list_of( struct ums_context *context )
+{
+    struct ums_list *list = atomic_load_explicit( &context->list, memory_order_relaxed );
+
+    return list && ref_live( list ) ? list : NULL;
+}
+
 /* The caller holds a reference to the list, and does not touch the context afterwards: whoever
    takes it may run it, and if it is a dead one free it, at once. */
 void ums_list_push( struct ums_list *list, struct ums_context *context )
 {
     struct ums_context *head = atomic_load_explicit( &list->head, memory_order_relaxed );
 
-    atomic_store_explicit( &context->on, list, memory_order_relaxed );
     do atomic_store_explicit( &context->link, head, memory_order_relaxed );
     while (!atomic_compare_exchange_weak( &list->head, &head, context ));
 
-    if (atomic_load( &list->deleted )) ums_list_take( list );
+    if (atomic_load( &list->deleted )) take( list, 0 );
     if (head) return;                           /* whoever made it non-empty gave the signal */
     atomic_fetch_add( &list->seq, 1 );
     if (atomic_load( &list->waiters )) ke_wake( &list->seq, 1 );
@@ -154,15 +185,6 @@ static int remove_from( struct ums_list *list, struct ums_context *context )
     return found;
 }
 
-static int list_ref_live( struct ums_list *list )
-{
-    uint32_t refs = atomic_load( &list->refs );
-
-    do if (!refs) return 0;
-    while (!atomic_compare_exchange_weak( &list->refs, &refs, refs + 1 ));
-    return 1;
-}
-
 /* Nobody will dequeue this dead one, which is to be used again. 0: whoever has it on the way does not
    come to an end; the caller may try again. What is read of "on" may be a list of long ago: its slot
    is another list's then, or nobody's, and taking from it and putting back does no harm. */
@@ -172,7 +194,7 @@ int ums_list_forget( struct ums_context *context )
     int found = 0;
 
     if (!list) return 1;
-    if (!list_ref_live( list )) return 0;
+    if (!ref_live( list )) return 0;
     if (atomic_load( &context->on ) == list) found = remove_from( list, context );
     ums_list_unref( list );
     if (!found) return 0;
@@ -221,8 +243,8 @@ static void note_dequeue( struct ums_scheduler *s, struct ums_context *context )
 
 /* Take all. The whole chain becomes executable before any of it is handed out. A client that polls
    its workers with Execute may run one of them from that moment on, and it may be linked again
-   somewhere: so the next link is read first. */
-struct ums_context *ums_list_take( struct ums_list *list )
+   somewhere: so the next link is read first. linked: WORD_LINKED if a client will walk the chain. */
+static struct ums_context *take( struct ums_list *list, uint64_t linked )
 {
     struct ums_context *first, *context, *next;
     struct ums_scheduler *s;
@@ -232,21 +254,27 @@ struct ums_context *ums_list_take( struct ums_list *list )
     s = recorded_scheduler();
     for (context = first; context; context = next)
     {
-        uint64_t word = atomic_load_explicit( &context->word, memory_order_relaxed );
+        uint64_t word = atomic_load_explicit( &context->word, memory_order_acquire );
         int dead;
 
         next = atomic_load( &context->link );
         if (word_state( word ) == WORKER_QUEUED) note_dequeue( s, context );
-        atomic_store( &context->on, NULL );     /* before it can be executed, and linked again */
 
         /* a dead one stays dead; the loop is for the suspended bit, which others may change */
         while (!(dead = word_state( word ) == WORKER_DEAD) &&
                word_state( word ) == WORKER_QUEUED &&
                !atomic_compare_exchange_weak( &context->word, &word,
-                                              (word & ~WORD_STATE) | WORKER_READY )) ;
-        if (dead) ums_context_unref( context );
+                                              (word & ~WORD_STATE) | WORKER_READY | linked )) ;
+        if (!dead) continue;
+        atomic_store( &context->on, NULL );
+        ums_context_unref( context );
     }
     return first;
+}
+
+struct ums_context *ums_list_take( struct ums_list *list )
+{
+    return take( list, WORD_LINKED );
 }
 
 ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
@@ -281,5 +309,29 @@ ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
 /* The link is consumed: a second call for the same context gives NULL. */
 struct ums_context *ums_list_next( struct ums_context *context )
 {
-    return atomic_exchange( &context->link, NULL );
+    struct ums_context *next = atomic_exchange( &context->link, NULL );
+
+    ums_list_walked( context, 1 );
+    return next;
+}
+
+/* Of a dead one: the references that the list and the worker had are ours. It was marked terminated
+   before it was dead. */
+void ums_list_walked( struct ums_context *context, int deliver )
+{
+    uint64_t word = atomic_load_explicit( &context->word, memory_order_relaxed );
+    struct ums_list *list;
+
+    do if (!(word & WORD_LINKED)) return;
+    while (!atomic_compare_exchange_weak( &context->word, &word, word & ~WORD_LINKED ));
+    if (word_state( word ) != WORKER_DEAD) return;
+
+    list = context->list;
+    if (deliver) ums_list_push( list, context );
+    else
+    {
+        atomic_store( &context->on, NULL );
+        ums_context_unref( context );
+    }
+    ums_list_unref( list );
 }

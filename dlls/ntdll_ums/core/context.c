@@ -90,6 +90,7 @@ ums_status ums_context_delete( void *handle )
         return STATUS_INVALID_PARAMETER;
     /* somebody else may have been faster */
     if (!ums_pool_close( context )) return STATUS_INVALID_PARAMETER;
+    ums_list_walked( context, 0 );
     ums_context_unref( context );
     return STATUS_SUCCESS;
 }

@@ -309,11 +309,12 @@ static __attribute__((noinline)) int32_t execute_slowly( void *handle,
         if (word_state( word ) != WORKER_READY || (word & WORD_BARRED))
         {
             s->current = before;
+            if (word_state( word ) == WORKER_DEAD) ums_list_walked( w, 1 );
             return failed( execute_error( w, word ) );
         }
     }
     while (!atomic_compare_exchange_weak( &w->word, &word,
-                                          ((word + WORD_SEQ) & ~(WORD_STATE | WORD_PARKED)) |
+                                          ((word + WORD_SEQ) & ~(WORD_STATE | WORD_PARKED | WORD_LINKED)) |
                                           WORKER_CARRIED ));
     return execute_taken( s, w, word );
 }

@@ -91,7 +91,10 @@ enum worker_state
 #define WORD_WAITS      ((uint64_t)0x2000000)   /* BLOCKED | PREEMPTED only: it waits without its
                                                    thread (wait.c), nobody queues it before that is
                                                    over */
-#define WORD_SEQ        ((uint64_t)0x4000000)   /* one step of the sequence number in bits 26-63:
+#define WORD_LINKED     ((uint64_t)0x4000000)   /* READY or DEAD: still linked in the chain that a
+                                                   client has dequeued and walks, so that its link
+                                                   must not change (completion.c) */
+#define WORD_SEQ        ((uint64_t)0x8000000)   /* one step of the sequence number in bits 27-63:
                                                    each execute and each call is one */
 #define WORD_SEQ_MASK   (~(WORD_SEQ - 1))
 
@@ -207,8 +210,9 @@ struct ums_context
        whoever runs the worker, and are handed on with the state word. */
     void *sp;                                   /* parked: where its registers are */
     struct ums_scheduler *owner;                /* who executed it last; written by Execute */
-    struct ums_list *list;                      /* referenced; where it is queued next; written
-                                                   by Execute */
+    _Atomic(struct ums_list *) list;            /* referenced; where it is queued next; written by
+                                                   Execute. Whoever makes the worker DEAD takes
+                                                   over the reference */
     uint64_t success;                           /* what the switch returns when it is resumed */
     void *home;                                 /* top of the home thread's parking place */
     uint32_t preempted;                         /* the user part is in context and in the parking
@@ -243,8 +247,8 @@ struct ums_context
     _Atomic uint32_t call;                      /* what it is in, or about to enter; the worker's,
                                                    published with the state word */
     struct ums_inside inside;                   /* home thread only: is it in a call? */
-    _Atomic(struct ums_list *) on;              /* the list that it is linked on, or about to be:
-                                                   completion.c */
+    _Atomic(struct ums_list *) on;              /* DEAD only: the list that it is linked on, or about
+                                                   to be (completion.c) */
     _Atomic uint32_t alert;                     /* wait.c: 1: alerted, and has not taken notice */
     _Atomic uint32_t at_host;                   /* who alerts has to alert its thread too */
     _Atomic uint32_t wait_for;                  /* enum wait_for; the worker's, published with the
@@ -340,6 +344,9 @@ ums_status ums_list_create( struct ums_list **list );
 ums_status ums_list_delete( void *handle );
 ums_status ums_list_event( void *handle, void **event );
 void ums_list_ref( struct ums_list *list );
+/* The list that a worker is queued on next, referenced, if its word is still the one that was read before;
+   NULL: the word has changed. The caller finds out by an exchange of that word. */
+struct ums_list *ums_list_of( struct ums_context *context );
 void ums_list_unref( struct ums_list *list );
 void ums_list_push( struct ums_list *list, struct ums_context *context );
 /* A worker that ends, before it can be seen dead; ums_list_push follows. */
@@ -351,6 +358,9 @@ struct ums_context *ums_list_take( struct ums_list *list );
 ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
                           struct ums_context **first );
 struct ums_context *ums_list_next( struct ums_context *context );
+/* Nobody needs the link of this one any more. One that has been killed meanwhile goes to its list now
+   (deliver), or is forgotten. */
+void ums_list_walked( struct ums_context *context, int deliver );
 
 /* ---- context.c ---- */
 
@@ -460,6 +470,7 @@ void ums_worker_kept( struct ums_context *w ); /* by whoever lets its scheduler 
 int  ums_worker_faulted( struct ums_context *w, uint64_t word );
 /* By whoever is about to resume it; word: without the suspension. */
 int  ums_worker_continued( struct ums_context *w, uint64_t word );
+int  ums_worker_queue( struct ums_context *w, uint64_t *word, uint64_t next );
 void ums_worker_queue_stopped( struct ums_context *w, uint64_t word );
 
 /* The worker itself, at home or on a carrier. Those that enter the kernel return at home. */

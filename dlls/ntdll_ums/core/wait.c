@@ -14,8 +14,7 @@
  *   - a wait is ended once: by an alert, its time, or the worker itself, when it finds an alert
  *     right behind its entry into the state;
  *   - who ends it while the worker is not barred (WORD_BARRED) makes it QUEUED in the same exchange, and
- *     then has it to himself until it is linked (but for one who kills it just then: a known hole, which
- *     ums_worker_queue_stopped names);
+ *     pushes it (ums_worker_queue);
  *   - who ends it while it is barred only takes WAITS off. Whoever ends that finds BLOCKED |
  *     PREEMPTED, as for any worker that gave way, and queues it (ums_worker_queue_stopped, which
  *     leaves a worker alone that WAITS). Both change the same word, so one of the two sees what the
@@ -62,23 +61,18 @@ static int is_same_wait( uint64_t word, uint64_t before )
 /* End the wait that word was seen of. */
 static void end_this_wait( struct ums_context *w, uint64_t seen )
 {
-    struct ums_mark mark = ums_mark( w );
     uint64_t word = seen, next;
-    struct ums_list *list;
+    int ended;
 
     do
     {
         if (!is_same_wait( word, seen )) return;
         next = word & ~WORD_WAITS;
-        if (!(word & WORD_BARRED)) next = (next & ~(WORD_STATE | WORD_PREEMPTED)) | WORKER_QUEUED;
+        if (word & WORD_BARRED) ended = atomic_compare_exchange_weak( &w->word, &word, next );
+        else ended = ums_worker_queue( w, &word, (next & ~(WORD_STATE | WORD_PREEMPTED)) |
+                                       WORKER_QUEUED );
     }
-    while (!atomic_compare_exchange_weak( &w->word, &word, next ));
-    if (word_state( next ) != WORKER_QUEUED) return;
-    ums_note( mark, NULL, EVENT_QUEUE, 0 );
-    list = w->list;
-    ums_list_ref( list );
-    ums_list_push( list, w );
-    ums_list_unref( list );
+    while (!ended);
 }
 
 static void end_wait( struct ums_context *w, uint64_t seen )

@@ -50,20 +50,21 @@ void ums_worker_home_wait( struct ums_context *w )
 static void queue_and_wait( struct ums_context *w, enum worker_state from, uint64_t flags )
 {
     struct ums_mark mark = ums_mark( w );
-    struct ums_list *list = w->list;
+    struct ums_list *list;
     int queued;
 
     /* once it is pushed, the next Execute may give it another list and drop the reference it has
        to this one */
-    ums_list_ref( list );
     ums_worker_busy( w, 1 );
+    list = w->list;
+    ums_list_ref( list );
     if ((queued = worker_move( w, from, WORKER_QUEUED | flags )))
     {
         ums_note( mark, NULL, EVENT_QUEUE, 0 ); /* who takes it off the list comes later */
         ums_list_push( list, w );
     }
-    ums_worker_busy( w, -1 );
     ums_list_unref( list );
+    ums_worker_busy( w, -1 );
     if (queued) ums_worker_home_wait( w );
 }
 
@@ -261,12 +262,13 @@ uint32_t ums_workers_alive( void )
     return atomic_load( &alive );
 }
 
-/* A dead one, which need not have been dequeued: who pushes it, or walks over the chain that it is in,
-   is waited for. */
+/* A dead one, which need not have been dequeued: whoever pushes it, or walks over the chain that it is
+   in, is waited for. */
 static int use_again( struct ums_context *w )
 {
     int64_t begin = ke_clock();
 
+    if (word_state( atomic_load( &w->word ) ) == WORKER_DEAD) ums_list_walked( w, 0 );
     while (word_state( atomic_load( &w->word ) ) == WORKER_DEAD && !ums_list_forget( w ))
         if (ums_give_up( begin, "a dead worker to leave its completion list" )) return 0;
     return worker_move( w, WORKER_DEAD, WORKER_STARTING );
@@ -405,15 +407,21 @@ void ums_worker_killed( struct ums_context *w )
     ums_worker_killed_finish( w );
 }
 
-static int is_alive( const struct ums_context *w )
+/* Returns the word that was replaced, 0 if it is dead already. Nobody executes it, and it does nothing
+   any more; but others may dequeue it, or end its wait, meanwhile. */
+static uint64_t make_dead( struct ums_context *w )
 {
-    enum worker_state state = word_state( atomic_load( &w->word ) );
+    uint64_t word = atomic_load( &w->word );
 
-    return state != WORKER_NONE && state != WORKER_DEAD;
+    do if (word_state( word ) == WORKER_NONE || word_state( word ) == WORKER_DEAD) return 0;
+    while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_DEAD ));
+    return word;
 }
 
-/* Its list is nobody's to change when the worker is dead. Its reference to the context goes with
-   it. */
+/* Who pushes it: whoever has made it QUEUED has done so, or is about to, and has the list (ums_list_of);
+   whoever takes LINKED off it; or else we. Marked terminated, and "on" the list, before it can be seen
+   dead: from then on somebody may dequeue it, delete it and use it again. So nothing of it is touched
+   behind the push, but the reference of its home thread, which is given back last. */
 void ums_worker_killed_finish( struct ums_context *w )
 {
     enum ke_preempted left = KE_TRY_AGAIN;
@@ -421,7 +429,7 @@ void ums_worker_killed_finish( struct ums_context *w )
     int64_t begin = ke_clock();
     struct ums_mark mark;
     struct ums_list *list;
-    int owned = 0, queued;
+    uint64_t word;
 
     while (ums_worker_is_carried( w ) && left != KE_CARRIER_GONE)
     {
@@ -430,35 +438,23 @@ void ums_worker_killed_finish( struct ums_context *w )
     }
     if (!atomic_exchange( &w->kill_pending, 0 )) return;
     mark = ums_mark( w );
+    word = atomic_load( &w->word );
+    if (word_state( word ) == WORKER_NONE || word_state( word ) == WORKER_DEAD) return;
     owner = w->owner;
-    if (is_alive( w )) ums_thread_id_clear( w, atomic_load( &w->tid ) );      /* takes no new thread */
-    /* the list's reference comes first; one that is queued may be READY before it is dead */
-    atomic_fetch_add( &w->refs, 1 );
-    if (!(queued = worker_move( w, WORKER_QUEUED, WORKER_DEAD )))
-    {
-        if (is_alive( w )) atomic_store( &w->on, w->list );
-        if (!(owned = worker_leave( w, WORKER_DEAD )) &&
-            !worker_move( w, WORKER_BLOCKED, WORKER_DEAD ) &&
-            !worker_move( w, WORKER_CARRIED, WORKER_DEAD ) &&
-            !worker_move( w, WORKER_READY, WORKER_DEAD ) &&
-            !worker_move( w, WORKER_STARTING, WORKER_DEAD ))
-        {
-            ums_context_unref( w );
-            return;
-        }
-    }
-
+    list = w->list;
+    ums_thread_id_clear( w, atomic_load( &w->tid ) );   /* takes no new thread */
+    atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
+    ums_list_will_push( list, w );
+    if (!(word = make_dead( w ))) return;
     atomic_fetch_sub( &alive, 1 );
     ums_note( mark, NULL, EVENT_END, 0 );
-    list = w->list;
-    w->list = NULL;
-    atomic_fetch_or( &w->flags, CONTEXT_TERMINATED );
-    /* Known hole: one that is READY may still be linked in a chain that a client walks, and this push
-       overwrites its link. The walk then ends here, and what came behind it is lost to the client. The
-       push would have to wait until the link is consumed (ums_list_next). */
-    if (!queued) ums_list_push( list, w );
-    if (owned) scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
-    ums_list_unref( list );
+    if (!(word & WORD_LINKED))
+    {
+        if (word_state( word ) != WORKER_QUEUED) ums_list_push( list, w );
+        if (word_state( word ) == WORKER_RUNNING || word_state( word ) == WORKER_INKERNEL)
+            scheduler_post( owner, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+        ums_list_unref( list );
+    }
     ums_context_unref( w );
 }
 
@@ -577,23 +573,35 @@ int ums_worker_faulted( struct ums_context *w, uint64_t word )
     return 1;
 }
 
-/* If it was taken off its scheduler for a suspension, or waited meanwhile, and both is over: to its
-   list [seen]. Whoever makes this exchange has the worker to himself until it is linked; before it
-   the list may not even be looked at. word: as it was seen. Known hole: it is not to himself for one who
-   kills it, who finds it QUEUED and clears w->list (ums_worker_killed_finish); end_wait has it too. */
-void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
+/* To its list, with one exchange of its word. Whoever makes it has the worker to itself until it is
+   linked; one that kills it meanwhile leaves the push to us. So the list is referenced before. 0: the
+   word has changed, and is *word now. */
+int ums_worker_queue( struct ums_context *w, uint64_t *word, uint64_t next )
 {
     struct ums_mark mark = ums_mark( w );
-    struct ums_list *list;
+    struct ums_list *list = ums_list_of( w );
+    int queued = 0;
 
+    if (!list) *word = atomic_load( &w->word );
+    else
+    {
+        if ((queued = atomic_compare_exchange_strong( &w->word, word, next )))
+        {
+            ums_note( mark, NULL, EVENT_QUEUE, 0 );
+            ums_list_push( list, w );
+        }
+        ums_list_unref( list );
+    }
+    return queued;
+}
+
+/* If it was taken off its scheduler for a suspension, or waited meanwhile, and both is over: to its
+   list [seen]. word: as it was seen. */
+void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
+{
     do if (word_state( word ) != WORKER_BLOCKED || (word & (WORD_BARRED | WORD_WAITS)) ||
            !(word & (WORD_STOPPED | WORD_PREEMPTED))) return;
-    while (!atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) | WORKER_QUEUED ));
-    ums_note( mark, NULL, EVENT_QUEUE, 0 );
-    list = w->list;
-    ums_list_ref( list );
-    ums_list_push( list, w );
-    ums_list_unref( list );
+    while (!ums_worker_queue( w, &word, (word & ~WORD_STATE) | WORKER_QUEUED ));
 }
 
 /* Its thread is about to be resumed for good. One that was stopped at home goes on when it is
