@@ -25,4 +25,19 @@ void fault( void *unused );
    guard page above; make it so here too. */
 void lazy_stack( void );
 
+/* What bodies count; the main thread judges. */
+extern struct tally
+{
+    LONG handled, wrong, wrong_thread, wrong_stack, rounds;
+    ULONG_PTR codes[8];
+    LONG scheduler_changed, scheduler_vectored;
+} tally;
+
+/* kit_sched.on_upcall: has the stack in the TEB changed since the first upcall? */
+BOOL watch_scheduler_stack( struct kit_sched *sched, LONG reason, ULONG_PTR payload, PVOID param );
+
+/* One worker with this body; its scheduler keeps its stack, and hears of no exception. */
+void run_faults( DWORD (*body)( struct kit_worker *worker ) );
+void check_handled( LONG count );
+
 #endif /* SCENARIO_FAULTS_H */

@@ -1,0 +1,190 @@
+/*
+ * Scenarios: the stack of a worker grows, and overflows.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows: 2.2, B23, B27. What x64 Windows does with the stack of a thread is documented; that a worker
+ * is such a thread is [doc].
+ */
+#include <malloc.h>
+#include "scenario_faults.h"
+
+/* ---- the stack grows while the worker runs, and faults on its new part ---- */
+
+#define GROW_DEPTH 40                           /* pages: more than are committed at the start */
+
+static int __attribute__((noinline)) grow( int depth, int yields )
+{
+    volatile char page[4096];
+    int ret;
+
+    page[0] = (char)depth;
+    page[sizeof(page) - 1] = (char)~depth;
+    if (depth) ret = grow( depth - 1, yields );
+    else
+    {
+        if (yields) kit_yield( &kit.workers[0], NULL );
+        ret = seh_call( fault, NULL ) == EXCEPTION_ACCESS_VIOLATION;
+    }
+    if (page[0] != (char)depth || page[sizeof(page) - 1] != (char)~depth) tally.wrong++;
+    return ret;
+}
+
+/* The limit that the TEB tells must be at or below what is in use, now. */
+static DWORD grow_body( struct kit_worker *worker )
+{
+    NT_TIB *tib = kit_teb();
+
+    lazy_stack();
+    kit_yield( worker, NULL );
+    if (grow( GROW_DEPTH, 0 )) tally.handled++;
+    if (grow( 2 * GROW_DEPTH, 1 )) tally.handled++;
+    kit_yield( worker, NULL );
+    if ((char *)tib->StackBase - (char *)tib->StackLimit < 2 * GROW_DEPTH * 4096)
+        tally.wrong_stack++;
+    return 0;
+}
+
+START_TEST( scenario_exception_stack_growth )
+{
+    run_faults( grow_body );
+    check_handled( 2 );
+}
+
+static volatile LONG never;
+
+static void overflow( void *depth )
+{
+    volatile char page[4096];
+
+    page[0] = 1;
+    if (!never) overflow( depth );
+    tally.wrong += page[0];
+}
+
+/* What is left below the guard page is for the handlers: by itself a page or two, and how much of
+   the last page the overflow had used is chance. A program that recovers asks for more. [doc] */
+static void leave_room( void )
+{
+    ULONG room = 0x8000;
+
+    lazy_stack();
+    if (!SetThreadStackGuarantee( &room )) tally.wrong++;
+}
+
+static DWORD overflow_body( struct kit_worker *worker )
+{
+    leave_room();
+    kit_yield( worker, NULL );
+    tally.codes[0] = seh_call( overflow, NULL );
+    if (tally.codes[0] == (DWORD)EXCEPTION_STACK_OVERFLOW) tally.handled++;
+    kit_yield( worker, NULL );
+    if (seh_call( fault, NULL ) == EXCEPTION_ACCESS_VIOLATION) tally.handled++;
+    kit_yield( worker, NULL );
+    return 0;
+}
+
+START_TEST( scenario_exception_stack_overflow )
+{
+    run_faults( overflow_body );
+    ok( tally.codes[0] == (DWORD)EXCEPTION_STACK_OVERFLOW, "the overflow gave %#llx\n",
+        (ULONGLONG)tally.codes[0] );
+    check_handled( 2 );
+}
+
+/* ---- how much is left for handling it ---- */
+
+#define GUARANTEE 0x10000
+#define ONE_FRAME 0x2000                        /* the frame that overflows, and how Wine rounds */
+
+static ULONG_PTR room_left;
+
+static LONG CALLBACK measure_room( EXCEPTION_POINTERS *pointers )
+{
+    char *bottom = *(char **)((char *)kit_teb() + 0x1478);     /* DeallocationStack [sdk] */
+
+    if (pointers->ExceptionRecord->ExceptionCode == EXCEPTION_STACK_OVERFLOW)
+        room_left = pointers->ContextRecord->Rsp - (ULONG_PTR)bottom;
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+static void overflow_with_room( BOOL again )
+{
+    ULONG room = GUARANTEE;
+
+    if (again && !SetThreadStackGuarantee( &room )) tally.wrong++;
+    if (seh_call( overflow, NULL ) == (DWORD)EXCEPTION_STACK_OVERFLOW) tally.handled++;
+}
+
+/* Asked for where it runs by the book, without a call that anybody sees. */
+static DWORD guarantee_body( struct kit_worker *worker )
+{
+    lazy_stack();
+    kit_yield( worker, NULL );
+    overflow_with_room( TRUE );
+    return 0;
+}
+
+/* Asked for before it is executed the next time. */
+static DWORD early_guarantee_body( struct kit_worker *worker )
+{
+    ULONG room = GUARANTEE;
+
+    lazy_stack();
+    if (!SetThreadStackGuarantee( &room )) tally.wrong++;
+    kit_yield( worker, NULL );
+    kit_yield( worker, NULL );
+    overflow_with_room( FALSE );
+    return 0;
+}
+
+static void try_guarantee( DWORD (*body)( struct kit_worker *worker ) )
+{
+    void *handler = AddVectoredExceptionHandler( 1, measure_room );
+
+    run_faults( body );
+    RemoveVectoredExceptionHandler( handler );
+    ok( room_left >= GUARANTEE - ONE_FRAME, "%#llx bytes were left, expected %#x\n",
+        (ULONGLONG)room_left, GUARANTEE );
+    check_handled( 1 );
+}
+
+START_TEST( scenario_exception_guarantee )
+{
+    try_guarantee( guarantee_body );
+}
+
+START_TEST( scenario_exception_early_guarantee )
+{
+    try_guarantee( early_guarantee_body );
+}
+
+/* Recovered from: the guard page is put back, and the next overflow is one again. */
+static DWORD overflow_again_body( struct kit_worker *worker )
+{
+    int i;
+
+    leave_room();
+    for (i = 0; i < 4; i++)
+    {
+        kit_yield( worker, NULL );
+        tally.codes[i] = seh_call( overflow, NULL );
+        if (tally.codes[i] == (DWORD)EXCEPTION_STACK_OVERFLOW) tally.handled++;
+        if (i & 1) kit_yield( worker, NULL );
+        if (!_resetstkoflw()) tally.wrong++;
+        if (GetCurrentThreadId() != worker->id) tally.wrong_thread++;
+    }
+    return 0;
+}
+
+START_TEST( scenario_exception_overflow_again )
+{
+    int i;
+
+    run_faults( overflow_again_body );
+    for (i = 0; i < 4; i++)
+        ok( tally.codes[i] == (DWORD)EXCEPTION_STACK_OVERFLOW, "overflow %d gave %#llx\n", i,
+            (ULONGLONG)tally.codes[i] );
+    check_handled( 4 );
+}
