@@ -29,7 +29,7 @@ EXCEPTIONS = {
     ("entry", "api", "RtlDequeueUmsCompletionListItems"): "its address only: a debugger steps over it (is_door)",
     ("host", "entry", "ums_scheduler_gone"): "the warden has seen a scheduler's thread end; what follows is that of a kill",
     ("host", "entry", "ums_call_native"): "the probe makes a local call, to see whether one works on a carrier",
-    ("host", "entry", "ums_call_number"): "the same",
+    ("host", "entry", "call_key_named"): "the same",
     ("host", "entry", "ums_hook_owns"): "is a program counter in a stub's copy? Only the stub hook knows",
     ("host", "entry", "ums_suspend_native"): "thread calls past the hook, which knows the unchanged stubs",
     ("host", "entry", "ums_resume_native"): "the same",

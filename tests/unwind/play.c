@@ -28,7 +28,7 @@ extern char ums_linux_syscall_end[];
 static struct ums_scheduler s;
 static struct ums_context w;
 static char __attribute__((aligned( 4096 ))) worker_stack[STACK], home[STACK];
-static int round_trips, parked_calls, preemptions, hook_calls;
+static int round_trips, parked_calls, preemptions, hook_calls, by_stub, wrong_keys;
 
 static char *teb( void )
 {
@@ -57,7 +57,7 @@ uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args )
 
 uint64_t ums_hook_call( struct ums_call *call )
 {
-    (void)call;
+    wrong_keys += call_key_is_row( call->key ) != by_stub || call_key_index( call->key ) > 3;
     hook_calls++;
     return 0x77;
 }
@@ -246,7 +246,9 @@ static void play_hooks( void )
             wrong += anchor_call( &anchors[0], as_thunk, i, (uint64_t)ums_dispatcher_hook, 0,
                                   0 ) != 0x77;
             if (!i) continue;                   /* each row has a class */
+            by_stub = 1;
             wrong += anchor_call( &anchors[0], as_stub, i, (uint64_t)ums_stub_hook, 0, 0 ) != 0x77;
+            by_stub = 0;
         }
         wrong += anchor_call( &anchors[0], ums_unix_hook, 0, 0, 0, 0 ) != 0x77;
     }
@@ -269,6 +271,7 @@ static void play_hooks( void )
     /* for C: one class of a plain thread, two of a worker, three of a carried one, one of a scheduler,
        two of either if it is a factory's; by two hooks. And Unix calls of those with a context, or
        with a hand */
+    ok( !wrong_keys, "%d calls came with the wrong kind of key", wrong_keys );
     ok( !wrong && hook_calls == 2 * (1 + 2 + 3 + 1 + 2 + 2) + 5, "%d results wrong, %d calls for C",
         (int)wrong, hook_calls );
     TlsFree( hand_slot );

@@ -21,12 +21,10 @@ _Static_assert( UMS_MAX_ARGS == 4 + CALL_STACK_ARGS, "hook_x86_64.S hands on as 
 
 #define PAGE_SIZE 0x1000
 
-static int using_stubs;
-
 /* Could the next page be part of a stack? Its guard pages are not touched. */
 static int is_readable( uintptr_t page )
 {
-    struct ums_call query = { .nr = ums_call_number( "NtQueryVirtualMemory" ) };
+    struct ums_call query = { .key = call_key_named( "NtQueryVirtualMemory" ) };
     MEMORY_BASIC_INFORMATION info;
     uint64_t args[UMS_MAX_ARGS] = { (uint64_t)-1, page, 0 /* MemoryBasicInformation */,
                                     (uintptr_t)&info, sizeof(info), 0 };
@@ -77,34 +75,9 @@ uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args )
         ums_call_args( call, copy );
         args = copy;
     }
-    if (using_stubs) return ums_call_stub( ums_stub_native[call->nr], args );
-    return ums_call_dispatcher( call->nr, args );
-}
-
-void ums_hook_use_stubs( void )
-{
-    using_stubs = 1;
-}
-
-/* As the system numbers it. A row's copy of the stub has that in it. */
-uint32_t ums_system_call( const struct ums_call *call )
-{
-    const unsigned char *stub;
-
-    if (!using_stubs) return (uint32_t)call->nr & (CALL_NUMBERS - 1);
-    stub = ums_stub_native[call->nr];
-    return (stub[4] | stub[5] << 8) & (CALL_NUMBERS - 1);
-}
-
-uint64_t ums_call_by_number( uint32_t nr )
-{
-    struct ums_call call = { 0 };
-
-    nr &= CALL_NUMBERS - 1;
-    if (!using_stubs) return nr;
-    for (call.nr = 0; call.nr < STUB_ROWS; call.nr++)
-        if (ums_stub_native[call.nr] && ums_system_call( &call ) == nr) return call.nr;
-    return UMS_NO_CALL;
+    if (call_key_is_row( call->key ))
+        return ums_call_stub( ums_stub_native[call_key_index( call->key )], args );
+    return ums_call_dispatcher( call->key.bits, args );
 }
 
 int ums_wait_is_poll( const struct call_row *row, const uint64_t *args )
@@ -133,33 +106,42 @@ static uint64_t call_inside( const struct ums_call *call, const uint64_t *args,
     return ret;
 }
 
+/* A pending APC would end an alertable wait at once; but a signal is looked at before an APC, by
+   Wine's server and by Windows, so a satisfied wait runs none. A worker has announced nothing yet.
+   Therefore what an APC does during the try is not part of this call, and the APC's own waits have to
+   be reported: an alertable try is not marked as a call. Nothing of it is left in the kernel while the
+   APC runs, which ends with NtContinue: the APC may even be carried. */
+int ums_wait_try( const struct call_row *row, const struct ums_call *call, uint64_t *args,
+                  struct ums_context *worker, uint64_t *ret )
+{
+    LARGE_INTEGER zero = { .QuadPart = 0 };
+    uint64_t timeout;
+    int poll;
+
+    ums_call_args( call, args );
+    poll = ums_wait_is_poll( row, args );
+    if (!poll && !row->try_zero) return 0;
+    if (worker) ums_worker_go_home( worker );
+    if (poll)
+    {
+        *ret = ums_call_native( call, args );
+        return 1;
+    }
+    timeout = args[row->timeout];
+    args[row->timeout] = (uint64_t)(ULONG_PTR)&zero;
+    *ret = !worker || is_alertable( row, args ) ? ums_call_native( call, args )
+                                                : call_inside( call, args, worker );
+    args[row->timeout] = timeout;
+    return (ums_status)*ret != STATUS_TIMEOUT;
+}
+
 uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
                         struct ums_context *self )
 {
     uint64_t args[UMS_MAX_ARGS], ret;
-    int blocked, at_once;
+    int blocked;
 
-    ums_call_args( call, args );
-    at_once = ums_wait_is_poll( row, args );
-    /* Alertable or not: a signal is looked at before an APC, by Wine's server and by Windows, so a
-       satisfied wait runs none. An APC that is pending would end the wait at once, too. */
-    if (at_once || row->try_zero)
-    {
-        LARGE_INTEGER zero = { .QuadPart = 0 };
-        uint64_t timeout = args[row->timeout];
-
-        ums_worker_go_home( self );
-        /* Nobody has been told of this call, so what an APC does that it lets in is not part of it:
-           the APC's own waits have to be reported. Nothing of the call is left on the kernel's
-           side while the APC runs, which ends with NtContinue: it may even be carried. */
-        if (at_once) return ums_call_native( call, args );  /* and so for an alertable try */
-        args[row->timeout] = (uint64_t)(ULONG_PTR)&zero;
-        ret = is_alertable( row, args ) ? ums_call_native( call, args )
-                                        : call_inside( call, args, self );
-        if ((ums_status)ret != STATUS_TIMEOUT) return ret;
-        args[row->timeout] = timeout;
-    }
-
+    if (ums_wait_try( row, call, args, self, &ret )) return ret;
     blocked = ums_worker_block( self, 1 );      /* from here on the scheduler runs */
     ret = call_inside( call, args, self );
     if (blocked) ums_worker_back( self );
@@ -283,7 +265,7 @@ static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
     ums_call_args( call, args );
     if (s->idle || !atomic_load( &s->posted ) || ums_wait_is_poll( row, args ))
         return ums_call_native( call, args );
-    ums_note_idle( s, ums_system_call( call ) );
+    ums_note_idle( s, call_key_number( call->key ) );
     ret = ums_call_native( call, args );
     ums_note_busy( s );
     return ret;
@@ -316,7 +298,7 @@ uint64_t ums_hook_call( struct ums_call *call )
         return special ? row->handler( row, call, self ) : ums_call_native( call, NULL );
     if (ums_call_is_nested( self, call->sp )) return call_nested( row, call, self, special );
 
-    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, ums_system_call( call ) );
+    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );
     ums_worker_give_way( self );
     if (ums_worker_is_carried( self ))
     {

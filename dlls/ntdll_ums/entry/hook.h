@@ -12,6 +12,7 @@
 #ifndef UMS_HOOK_H
 #define UMS_HOOK_H
 
+#include "call_key.h"
 #include "host/access.h"
 #include "private/nttypes.h"
 
@@ -20,7 +21,7 @@ struct ums_context;
 /* One system call as it was found at the hook. Lives on the caller's stack. */
 struct ums_call
 {
-    uint64_t  nr;                               /* call number (dispatcher) or row (stubs) */
+    struct call_key key;
     uint64_t  args[4];
     uint64_t *stack;                            /* argument 5 and on, in the caller's frame */
     uintptr_t sp;                               /* the hook's frame */
@@ -63,20 +64,12 @@ extern const unsigned int ums_call_row_count;
 extern const struct call_row ums_default_row;
 const struct call_row *ums_call_row( const struct ums_call *call );
 
-/* The stub hook is in use: numbers are rows, and calls are made through the copies. Before it is
-   installed. */
-void ums_hook_use_stubs( void );
-void ums_call_numbers_are_rows( void );
-
 /* All arguments in one array. How many a call has is not known, so as many as any has are copied. */
 #define UMS_MAX_ARGS 20
 void ums_call_args( const struct ums_call *call, uint64_t *args );
 
 /* WAIT: would it return at once, because it has a time-out of zero? */
 int ums_wait_is_poll( const struct call_row *row, const uint64_t *args );
-
-/* The number under which a listed call goes to ums_call_native. */
-uint64_t ums_call_number( const char *name );
 
 /* Somebody may have put another dispatcher in our place: put the hook before it. */
 void ums_hook_dispatcher_again( void );
@@ -132,10 +125,14 @@ void ums_local_end( struct ums_context *self );
 /* hook.c, called from assembly: where an APC of this thread begins. */
 void ums_apc_begins( void );
 
-/* A wait of a worker, as its row says. And the number by which the system knows a call. */
+/* Read the arguments of a WAIT, and make the call if that cannot block: with its own time-out of zero,
+   or as a try. 1: *ret is its result. 0: it has to be made, and will block. worker: NULL, or the
+   calling thread's, which goes home first. */
+int ums_wait_try( const struct call_row *row, const struct ums_call *call, uint64_t *args,
+                  struct ums_context *worker, uint64_t *ret );
+/* A wait of a worker, as its row says. */
 uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
                         struct ums_context *self );
-uint32_t ums_system_call( const struct ums_call *call );
 
 /* without the kernel, hook_alerts.c */
 int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
@@ -210,17 +207,13 @@ ums_status ums_resume_worker( void *thread, const struct ums_context *target, UL
 ums_status ums_get_context_native( void *thread, void *context );
 ums_status ums_set_context_native( void *thread, const void *context );
 
-/* What a struct ums_call has for this number of the system's: that, or the row of the stub. */
-#define UMS_NO_CALL UINT64_MAX
-uint64_t ums_call_by_number( uint32_t nr );
-
 /* hook_sigsys.c: once, when the hook is in place */
 void ums_hook_sigsys_install( void );
 
 /* ---- hook_x86_64.S ---- */
 
-extern uint8_t  ums_call_class[];               /* HOOK_* by number; written before the hook is
-                                                   installed */
+extern uint8_t  ums_call_class[];               /* HOOK_* by call_key_index; written before the hook
+                                                   is installed */
 extern void    *ums_dispatcher;                 /* Wine's own */
 extern void    *ums_unix_dispatcher;            /* Wine's own, for Unix calls */
 extern void     ums_unix_hook( void );

@@ -96,7 +96,7 @@ static void wait_here( struct ums_context *self, enum wait_for what, int64_t dea
 /* As any call of a worker begins (hook.c). */
 static void begin_call( struct ums_context *self, const struct ums_call *call )
 {
-    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, ums_system_call( call ) );
+    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );
     ums_worker_give_way( self );
 }
 

@@ -26,34 +26,6 @@ static const unsigned char thunk_head[4] = { 0x4c, 0x8b, 0xd1, 0xb8 };
 static const unsigned char thunk_test[8] = { 0xf6, 0x04, 0x25, 0x08, 0x03, 0xfe, 0x7f, 0x01 };
 static const unsigned char thunk_call[7] = { 0xff, 0x14, 0x25, 0x00, 0x10, 0xfe, 0x7f };
 
-static uint8_t row_by_number[CALL_NUMBERS];     /* row + 1; written before the hook is installed */
-static int by_row;                              /* stubs: the number is the row */
-
-const struct call_row *ums_call_row( const struct ums_call *call )
-{
-    unsigned int row;
-
-    if (by_row)
-        return call->nr < ums_call_row_count ? &ums_call_rows[call->nr] : &ums_default_row;
-    row = row_by_number[call->nr & (CALL_NUMBERS - 1)];
-    return row ? &ums_call_rows[row - 1] : &ums_default_row;
-}
-
-uint64_t ums_call_number( const char *name )
-{
-    unsigned int row, nr;
-
-    for (row = 0; row < ums_call_row_count && strcmp( ums_call_rows[row].name, name ); row++) ;
-    if (by_row) return row;
-    for (nr = 0; nr < CALL_NUMBERS && row_by_number[nr] != row + 1; nr++) ;
-    return nr;
-}
-
-void ums_call_numbers_are_rows( void )
-{
-    by_row = 1;
-}
-
 static int is_thunk( const unsigned char *code )
 {
     return !memcmp( code, thunk_head, sizeof(thunk_head) ) && !memcmp( code + 8, thunk_test,
@@ -98,7 +70,7 @@ int ums_hook_dispatcher_find( const char **why )
             return 0;
         }
         known++;
-        row_by_number[nr] = i + 1;
+        call_key_learn( nr, i );
         ums_call_class[nr] = ums_hook_class( &ums_call_rows[i] );
     }
     if (!ums_try_load( DISPATCHER_SLOT, &dispatcher ) || !dispatcher)
@@ -126,7 +98,7 @@ void ums_hook_dispatcher_again( void )
 {
     void *now = *DISPATCHER_SLOT;
 
-    if (by_row || now == (void *)ums_dispatcher_hook) return;
+    if (call_keys_by_row() || now == (void *)ums_dispatcher_hook) return;
     ums_dispatcher = now;
     *DISPATCHER_SLOT = (void *)ums_dispatcher_hook;
 }

@@ -26,9 +26,9 @@
 static struct linux_action wine_sys;            /* written before ours is in place */
 
 /* Does the call matter to us? The threads of hook_x86_64.S's MATTERS, whatever the call: C decides. */
-static int matters( uint64_t call )
+static int matters( struct call_key key )
 {
-    return ke_current() || ums_hand_current() || (ums_call_class[call] & HOOK_ALL);
+    return ke_current() || ums_hand_current() || (ums_call_class[call_key_index( key )] & HOOK_ALL);
 }
 
 /*
@@ -43,13 +43,13 @@ static int matters( uint64_t call )
  * Arguments 1 to 4 are in r10, rdx, r8, r9 by the convention of the instruction. A program that steps
  * goes on stepping behind the call.
  */
-static void go_to_hook( struct linux_context *frame, uint64_t call )
+static void go_to_hook( struct linux_context *frame, struct call_key key )
 {
     uint64_t hook;
 
     frame->rsp -= 8;
     *(uint64_t *)frame->rsp = frame->rip;
-    frame->rax = call;
+    frame->rax = key.bits;
     frame->rcx = frame->rsp + 0x30;
     hook = (uint64_t)(frame->rsp & 8 ? ums_stub_frame : ums_dispatcher_frame);
     if (frame->eflags & EFLAGS_TF)
@@ -64,9 +64,10 @@ static void go_to_hook( struct linux_context *frame, uint64_t call )
 /* info: a number, an error, and why; a positive reason is one of Linux' own. */
 static void __attribute__((sysv_abi)) on_sys( int sig, void *info, struct linux_context *frame )
 {
-    uint64_t call = ((const int *)info)[2] > 0 ? ums_call_by_number( (uint32_t)frame->rax ) : UMS_NO_CALL;
+    struct call_key key = CALL_KEY_NONE;
 
-    if (call != UMS_NO_CALL && matters( call )) go_to_hook( frame, call );
+    if (((const int *)info)[2] > 0) key = call_key_numbered( (uint32_t)frame->rax );
+    if (!call_key_is_none( key ) && matters( key )) go_to_hook( frame, key );
     else linux_signal_call( &wine_sys, sig, info, frame );
 }
 

@@ -340,8 +340,7 @@ int ums_hook_stubs_find( const char **why )
     *why = "memory cannot be made executable";
     if (!seal( place )) goto failed;
     row_count = ums_call_row_count;
-    ums_call_numbers_are_rows();
-    ums_hook_use_stubs();
+    call_keys_are_rows();
     return 1;
 
 failed:

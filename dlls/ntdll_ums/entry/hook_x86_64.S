@@ -76,6 +76,7 @@ ums_dispatcher_hook:
         MATTERS 2f, 3f
 3:      jmp     *ums_dispatcher(%rip)
 2:      leaq    0x30(%rsp),%rcx
+        movl    %eax,%eax                       /* a number: the upper half is no row's mark */
         jmp     ums_dispatcher_frame
         .seh_endproc
 
@@ -96,6 +97,7 @@ ums_stub_hook:
         movq    %r10,%rcx
         jmp     *(%r11,%rax,8)                  /* ums_stub_native[row] */
 2:      leaq    0x28(%rsp),%rcx
+        btsq    $CALL_KEY_ROW_BIT,%rax
         jmp     ums_stub_frame
         .seh_endproc
 
@@ -181,7 +183,7 @@ ums_unix_plain_end:
 
 /*
  * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and let C decide. rcx: argument 5;
- * eax: number. They differ in the alignment of the stack they come with.
+ * rax: struct call_key. They differ in the alignment of the stack they come with.
  *
  *      rsp+0x00  home space of ums_hook_call
  *          0x20  struct ums_call
@@ -190,8 +192,7 @@ ums_unix_plain_end:
         subq    $\size,%rsp
         .seh_stackalloc \size
         .seh_endprologue
-        movl    %eax,%eax
-        movq    %rax,0x20+CALL_NR(%rsp)
+        movq    %rax,0x20+CALL_KEY(%rsp)
         movq    %r10,0x20+CALL_ARGS(%rsp)
         movq    %rdx,0x28+CALL_ARGS(%rsp)
         movq    %r8,0x30+CALL_ARGS(%rsp)

@@ -18,7 +18,7 @@
 
 static ums_status thread_call( const char *name, void *thread, void *argument )
 {
-    struct ums_call call = { .nr = ums_call_number( name ) };
+    struct ums_call call = { .key = call_key_named( name ) };
 
     call.args[0] = (uint64_t)(ULONG_PTR)thread;
     call.args[1] = (uint64_t)(ULONG_PTR)argument;

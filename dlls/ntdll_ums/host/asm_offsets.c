@@ -39,7 +39,7 @@ _Static_assert( CONTEXT_WORKER == 0, "hook_x86_64.S compares the kind with 0" );
 _Static_assert( offsetof( NT_TIB, StackBase ) == TEB_STACK_BASE, "" );
 _Static_assert( offsetof( NT_TIB, StackLimit ) == TEB_STACK_LIMIT, "" );
 
-CHECK( ums_call, nr, CALL_NR );
+CHECK( ums_call, key, CALL_KEY );
 CHECK( ums_call, args, CALL_ARGS );
 CHECK( ums_call, stack, CALL_STACK );
 CHECK( ums_call, sp, CALL_SP );

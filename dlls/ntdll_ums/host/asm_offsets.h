@@ -38,11 +38,14 @@
 
 #define EFLAGS_TF                  0x100        /* trap after each instruction */
 
-#define CALL_NR                    0x00         /* struct ums_call */
+#define CALL_KEY                   0x00         /* struct ums_call */
 #define CALL_ARGS                  0x08
 #define CALL_STACK                 0x28
 #define CALL_SP                    0x30
 #define CALL_SIZE                  0x38
+
+#define CALL_KEY_ROW_BIT           32           /* struct call_key: set in a row, clear in a number */
+#define CALL_KEY_ROW               (1ull << CALL_KEY_ROW_BIT)
 
 #define CALL_STACK_ARGS            16           /* stack arguments handed on; 17 in all is most */
 

@@ -100,7 +100,7 @@ static int stack_grows( void )
 /* The worker: is this its TEB? A local call, then back. */
 static void trial_worker( void )
 {
-    struct ums_call call = { .nr = ums_call_number( "NtQueryPerformanceCounter" ) };
+    struct ums_call call = { .key = call_key_named( "NtQueryPerformanceCounter" ) };
     uint64_t args[4 + CALL_STACK_ARGS] = { 0 };
     LARGE_INTEGER counter = { .QuadPart = 0 };
 
