@@ -8,7 +8,7 @@ umsrun=$1 hello=$2 source=$3
 build=$(readlink -f "${UMS_BUILD:-$source/build}")
 which=${UMS_WINE:-host}
 failed=0
-dir=$(mktemp -d)
+dir=$(mktemp -d "$build/own.XXXXXX")
 case $which in
 host) wine=$(readlink -f "$(command -v wine)") server=wineserver files=/usr/lib/x86_64-linux-gnu/wine ;;
 *)    wine=$build/wine-$which/wine64 server=$build/wine-$which/wineserver files=$(readlink -f "$build/wine-$which") ;;

@@ -8,7 +8,7 @@ build=$(readlink -f "${UMS_BUILD:-$top/build}")
 wine=${UMS_WINE:-host}
 as=
 failed=0
-dir=$(mktemp -d)
+dir=$(mktemp -d "$build/own.XXXXXX")             # not in /tmp, which may be a file system of its own: hard links
 export UMS_BUILD="$dir"
 
 wrong()
