@@ -66,8 +66,11 @@ make_zip()
     install_parts "$folder" runtime development documentation
     mv "$folder/share/ums/umstrace.html" "$folder/bin"
     mv "$folder/share/doc/ums" "$folder/doc"
-    rm "$folder/bin/umsrun"                             # with share, the part of a Linux package
+    # umsrun, for Linux, needs share/ums; the rest of share is the part of a Linux package
+    mv "$folder/share/ums" "$folder/ums"
     rm -r "$folder/share"
+    mkdir "$folder/share"
+    mv "$folder/ums" "$folder/share/ums"
     mv "$folder/doc/README.md" "$folder/doc/CHANGELOG.md" "$folder/doc/LICENSE" "$folder"
     mv "$folder/doc/samples" "$folder"
     mv "$folder/doc/docs" "$folder/docs"                # as README.md names it
@@ -75,53 +78,19 @@ make_zip()
     zip_folder "$folder" "$out/ums-$VERSION-win64.zip"
 }
 
-# write_deb PACKAGE ARCHITECTURE: from the folder deb, with what Debian's policy wants of every package
-write_deb()
-{
-    root=$stage/deb
-    doc=$root/usr/share/doc/$1
-    mkdir -p "$doc" "$root/DEBIAN"
-    cp "$packaging/debian/copyright" "$doc/copyright"
-    # a native package's changelog has Debian's form; ours comes beside it
-    { printf 'ums (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md of the package ums.\n\n' "$VERSION"
-      printf ' -- the UMS shim authors <ums@localhost>  %s\n' "$(date -R -d "@$SOURCE_DATE_EPOCH")"; } > "$doc/changelog"
-    gzip -9n "$doc/changelog"
-    if [ -e "$packaging/debian/$1.lintian-overrides" ]; then
-        mkdir -p "$root/usr/share/lintian/overrides"
-        cp "$packaging/debian/$1.lintian-overrides" "$root/usr/share/lintian/overrides/$1"
-    fi
-    size=$(find "$root/usr" -type f -printf '%s\n' | awk '{ sum += int(($1 + 1023) / 1024) } END { print sum }')
-    sed -e "s/@VERSION@/$VERSION/; s/@SIZE@/$size/" "$packaging/debian/$1.control" > "$root/DEBIAN/control"
-    (cd "$root" && find usr -type f | sort | xargs -d '\n' md5sum) > "$root/DEBIAN/md5sums"
-    settle "$root"
-    deb=$out/$1_${VERSION}_$2.deb
-    dpkg-deb --root-owner-group -Zxz --threads-max=1 --build "$root" "$deb" > "$stage/log" 2>&1 \
-        || die "dpkg-deb failed: $(cat "$stage/log")"
-    rm -r "$root"
-    echo "$deb"
-}
-
-# ums: what runs programs. What is a Windows program goes to /usr/lib/ums, where umsrun looks.
-# ums-dev: what mingw-w64's compilers find without being told, as Debian's own packages for them have it.
+# ums, and ums-dev: by CPack, with debian/*.cmake
 make_deb()
 {
     command -v dpkg-deb > /dev/null || die 'dpkg-deb is missing: please install the package dpkg'
-    usr=$stage/deb/usr
-    install_parts "$usr" runtime documentation
-    mkdir -p "$usr/lib/ums"
-    mv "$usr"/bin/*.exe "$usr"/bin/*.dll "$usr/lib/ums"
-    rm "$usr/share/doc/ums/LICENSE"                         # Debian has it in common-licenses
-    gzip -9n "$usr/share/doc/ums/CHANGELOG.md" "$usr"/share/man/man1/*.1
-    ln -s umsrun "$usr/share/bash-completion/completions/umstrace"      # bash looks a command up by its own name
-    write_deb ums amd64
-
-    install_parts "$usr/x86_64-w64-mingw32" runtime development
-    mkdir -p "$usr/share/doc/ums-dev"
-    # the CMake package knows where the two DLLs are, and who builds a program needs them beside it
-    find "$usr/x86_64-w64-mingw32/bin" -type f ! -name 'kernel32_ums.dll' ! -name 'ntdll_ums.dll' -delete
-    mv "$usr/x86_64-w64-mingw32/share/doc/ums/samples" "$usr/share/doc/ums-dev/examples"
-    rm -r "$usr/x86_64-w64-mingw32/share"
-    write_deb ums-dev all
+    for package in ums ums-dev; do
+        rm -rf "$stage/deb"
+        "$(dirname "$(readlink -f "$(command -v "$CMAKE")")")/cpack" -G DEB --config "$build/packaging/cpack-$package.cmake" \
+            -B "$stage/deb" > "$stage/log" 2>&1 || die "cpack failed: $(tail -n 20 "$stage/log")"
+        for deb in "$stage"/deb/*.deb; do
+            mv "$deb" "$out"
+            echo "$out/${deb##*/}"
+        done
+    done
 }
 
 # For a person with a Windows 11 and half an hour: one folder, programs beside their DLLs, one page.

@@ -67,10 +67,21 @@ set +e
 status=$?
 set -e
 [ $status = 2 ] && grep -q 'no such file' "$tmp/out" || die "a program that is not there: status $status"
-for page in umsrun umsinfo umstrace; do
-    man --warnings -E UTF-8 -l "$tmp/deb/usr/share/man/man1/$page.1.gz" > "$tmp/out" 2> "$tmp/err" || die "the man page of $page"
-    [ ! -s "$tmp/err" ] || die "the man page of $page: $(cat "$tmp/err")"
+dpkg-deb -x "$tmp/one/ums-dev_${VERSION}_all.deb" "$tmp/dev"
+man3=$tmp/dev/usr/share/man/man3
+for page in "$tmp"/deb/usr/share/man/man1/umsrun.1.gz "$tmp"/deb/usr/share/man/man1/umsinfo.1.gz \
+    "$tmp"/deb/usr/share/man/man1/umstrace.1.gz "$man3"/ums_completion_list.3.gz "$man3"/ums_thread_context.3.gz \
+    "$man3"/ums_scheduler.3.gz "$man3"/ums_rtl.3.gz "$man3"/worker_factory.3.gz; do
+    man --warnings -E UTF-8 -l "$page" > "$tmp/out" 2> "$tmp/err" || die "the man page $page"
+    [ ! -s "$tmp/err" ] || die "the man page $page: $(cat "$tmp/err")"
 done
+# each function that the DLLs export and the headers declare has a page, whose text is the header's
+for function in $(sed -n 's/^[A-Z_]* \(WINAPI\|NTAPI\) \([A-Za-z]*\)(.*/\2/p' "$here"/../../include/*.h); do
+    MANWIDTH=999 man -M "$tmp/dev/usr/share/man" 3 "$function" > "$tmp/out" 2>&1 || die "$function has no man page"
+    grep -q "^     $function(" "$tmp/out" || [ "${function#Zw}" != "$function" ] || die "the man page of $function does not declare it"
+done
+MANWIDTH=999 man -M "$tmp/dev/usr/share/man" 3 UmsThreadYield > "$tmp/out" 2>&1
+grep -q 'Give the processor back to the scheduler' "$tmp/out" || die 'the man page of UmsThreadYield does not say what it does'
 for file in bin/umsrun bin/umstrace share/ums/umstrace.html share/ums/wine.sh share/ums/usage.txt share/ums/ums.verb lib/ums/umsrun.exe lib/ums/umsinfo.exe \
     lib/ums/kernel32_ums.dll lib/ums/ntdll_ums.dll lib/ums/umsdemo.exe lib/ums/hello_ums.exe lib/ums/umstest.exe \
     share/bash-completion/completions/umsrun share/bash-completion/completions/umstrace \
@@ -104,7 +115,6 @@ WINEPREFIX=$tmp/old "$umsrun" > "$tmp/out" 2>&1 && die 'a 32-bit prefix is not r
 grep -q 'old is a 32-bit' "$tmp/out" || die 'a 32-bit prefix'
 
 # ---- Debian: for developers ----
-dpkg-deb -x "$tmp/one/ums-dev_${VERSION}_all.deb" "$tmp/dev"
 export PKG_CONFIG_PATH="$tmp/dev/usr/x86_64-w64-mingw32/lib/pkgconfig"
 # shellcheck disable=SC2046
 x86_64-w64-mingw32-gcc -static $(pkg-config --cflags ums) "$tmp/dev/usr/share/doc/ums-dev/examples/hello_ums.c" \
@@ -118,9 +128,11 @@ grep -q 'tick tock' "$tmp/out" || die 'a program built with ums-dev'
 zip=$tmp/ums-$VERSION-win64
 WINEDEBUG=-all "$wine" "$zip/bin/umsrun.exe" "$tmp/hello.exe" > "$tmp/out" 2>&1 || die "from the zip: status $?"
 grep -q 'tick tock' "$tmp/out" || die 'from the zip'
+(cd "$tmp" && "$zip/bin/umsrun" hello.exe) > "$tmp/out" 2>&1 || die "umsrun from the zip: status $?"
+grep -q 'tick tock' "$tmp/out" || die 'umsrun from the zip'
 WINEDEBUG=-all "$wine" "$zip/bin/umsrun.exe" --info > "$tmp/out" 2>&1 || die "--info from the zip: status $?"
 grep -q 'User-Mode Scheduling works here' "$tmp/out" || die '--info from the zip'
-for file in README.md LICENSE CHANGELOG.md docs/README.md bin/umstrace bin/umstrace.html bin/umsrun.exe bin/umsinfo.exe \
+for file in README.md LICENSE CHANGELOG.md docs/README.md bin/umsrun share/ums/wine.sh bin/umstrace bin/umstrace.html bin/umsrun.exe bin/umsinfo.exe \
     bin/umstest_bound.exe bin/umstest_probe.dll bin/hello_ums.exe bin/umsdemo.exe bin/kernel32_ums.dll bin/ntdll_ums.dll bin/umstest.exe \
     include/ums.h lib/libkernel32_ums.a lib/cmake/ums/umsConfig.cmake lib/pkgconfig/ums.pc samples/hello_ums.c; do
     [ -s "$zip/$file" ] || die "the zip has no $file"
