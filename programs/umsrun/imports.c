@@ -31,7 +31,7 @@ struct image
     struct pe       pe;
     int             imported;           /* names of UMS in its import table */
     int             looked_up;          /* and in its data, for GetProcAddress */
-    const char     *example;
+    char            names[4096];        /* all of them */
 };
 
 /* NULL, or what is wrong */
@@ -72,6 +72,13 @@ static BOOL has_ums_dll( const char *dll )
            || !_strnicmp( dll, "ntdll", 5 ) || !_strnicmp( dll, "api-ms-win-core-ums-", 20 );
 }
 
+static void add_name( struct image *image, const char *name )
+{
+    if (strlen( image->names ) + strlen( name ) + 3 > sizeof(image->names)) return;
+    if (image->names[0]) strcat( image->names, ", " );
+    strcat( image->names, name );
+}
+
 static void count_import( struct image *image, const char *name )
 {
     size_t i;
@@ -80,7 +87,7 @@ static void count_import( struct image *image, const char *name )
     {
         if (strcmp( name, ums_names[i] )) continue;
         image->imported++;
-        image->example = ums_names[i];
+        add_name( image, name );
     }
 }
 
@@ -131,7 +138,7 @@ static void count_lookups( struct image *image )
     {
         if (!has_string( &image->bytes, ums_names[i] )) continue;
         image->looked_up++;
-        image->example = ums_names[i];
+        add_name( image, ums_names[i] );
     }
 }
 
@@ -145,10 +152,10 @@ static BOOL uses_ums( const WCHAR *path, const WCHAR *name )
         count_imports( &image );
         if (!image.imported) count_lookups( &image );
         ret = image.imported || image.looked_up;
-        if (ret) say( L"  %ls %ls %d name%ls of UMS, %hs among them", name,
+        if (ret) say( L"  %ls %ls %d name%ls of UMS: %hs", name,
                       image.imported ? L"imports" : L"looks up",
                       image.imported + image.looked_up,
-                      image.imported + image.looked_up == 1 ? L"" : L"s", image.example );
+                      image.imported + image.looked_up == 1 ? L"" : L"s", image.names );
     }
     free_bytes( &image.bytes );
     return ret;
@@ -168,6 +175,8 @@ static BOOL dlls_use_ums( const WCHAR *path )
         for (i = 0; fetch_descriptor( &image.pe, i, &descriptor ); i++)
         {
             if (!fetch_string( &image.pe, descriptor.Name, name, sizeof(name) )) continue;
+            if (has_ums_dll( name )) continue;          /* those that have the functions: a program of
+                                                           the host's lies beside them */
             folder_of( path, dll );
             swprintf( dll + wcslen( dll ), 80, L"%hs", name );
             if (file_exists( dll ) && uses_ums( dll, wcsrchr( dll, '\\' ) + 1 )) ret = TRUE;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# options.sh UMSRUN FEATURES VERSION: what umsrun.exe understands, and what it says when it does not: on the standard error,
-# with status 2, about the thing that was wrong.
+# options.sh UMSRUN FEATURES VERSION HELLO LOOKS LOADED: what umsrun.exe understands, and what it says when it does not: on the
+# standard error, with status 2, about the thing that was wrong. HELLO imports UMS, LOOKS looks it up, LOADED has a DLL beside
+# it that imports it.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -9,6 +10,7 @@ run=$(readlink -f "$(dirname "$0")/../../scripts/winerun")
 umsrun=$1
 features=$2
 version=$3
+hello=$4 looks=$5 loaded=$6
 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -93,6 +95,21 @@ refused "the folder $dir/nowhere.* cannot be written to" --install program.exe -
 says 'active: engine' -- --odd.exe
 says 'program.exe: a 64-bit program' --info program.exe
 grep -q 'It uses User-Mode Scheduling. Run it with: umsrun "program.exe"' out || wrong '--info program.exe: no verdict'
+says 'looks up [1-9][0-9]* names of UMS: .*EnterUmsSchedulingMode.*UmsThreadYield' --info "$looks"
+says 'inject_importer.dll imports [1-9] names* of UMS: .*UmsCompletionList' --info "$loaded"
+grep -q 'It uses User-Mode Scheduling' out || wrong '--info of a program whose DLL uses UMS: no verdict'
+says 'hello_ums.exe imports 10 names of UMS: ' --info "$hello"
+for name in $(x86_64-w64-mingw32-objdump -p "$hello" | sed -n 's/^\t.* \([A-Za-z]*Ums[A-Z][A-Za-z]*\)$/\1/p'); do
+    grep -q "[:,] $name\b" out || wrong "--info: nothing of $name"
+done
+# the same program, but for 32 bits, as far as anybody looks
+pe=$(od -An -tu4 -j60 -N4 program.exe | tr -d ' ')
+cp program.exe x86.exe
+printf '\114\001' | dd of=x86.exe bs=1 seek=$((pe + 4)) conv=notrunc 2> /dev/null
+refused '^umsrun: x86.exe is a 32-bit program; UMS is for 64-bit ones only' --info x86.exe
+# none of it: a program of Wine's own, beside the DLLs that have the functions
+start --info 'C:\windows\system32\notepad.exe'
+[ $got = 1 ] && grep -q 'Neither it nor the DLLs beside it name User-Mode Scheduling' out || wrong "--info notepad.exe: status $got"
 start --info ./README.md
 [ $got = 2 ] || wrong "--info README.md: status $got"
 
