@@ -231,6 +231,11 @@ void ke_thread_leaves( struct ums_context *context )
     (void)context;
 }
 
+void ke_thread_renew( struct ums_context *context )
+{
+    (void)context;
+}
+
 int ke_in_fault( uint32_t host_thread, struct ke_place *place )
 {
     (void)host_thread; (void)place;
