@@ -13,6 +13,8 @@
 
 #include "private/nttypes.h"
 
+#define KE_PART_SIZE 56                         /* struct ke_own in host/ke_own.h */
+
 struct ums_context;
 struct ums_scheduler;
 
@@ -63,10 +65,19 @@ uint32_t ke_thread_id( void );
    threads. */
 uint32_t ke_host_thread( void );
 
-/* The calling thread becomes this context's, or whichever that was is that no more. In between it is noticed when
-   another process suspends or ends it. Enter the kernel. */
+/* What the host keeps in each context; only the host looks inside. Zero in a slot that was never
+   used. */
+struct ke_part
+{
+    _Alignas(8) unsigned char opaque[KE_PART_SIZE];
+};
+
+/* The calling thread becomes this context's, or whichever that was is that no more. In between it is
+   noticed when another process suspends or ends it. Enter the kernel. */
 void ke_thread_enters( struct ums_context *context );
 void ke_thread_leaves( struct ums_context *context );
+/* The context is given to a new thread; the thread that had it before may still be ending. */
+void ke_thread_renew( struct ums_context *context );
 
 struct ke_place
 {

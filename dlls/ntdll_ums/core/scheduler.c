@@ -374,8 +374,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     atomic_store( &s->watching, 0 );
     atomic_store( &s->waiting, 0 );
     atomic_store( &s->killed, 0 );
-    ke_thread_leaves( context );                /* the last one may be ending still */
-    atomic_store( &context->killed_here, 0 );
+    ke_thread_renew( context );
     context->kind      = CONTEXT_SCHEDULER;
     context->scheduler = s;
     context->teb       = ke_teb();

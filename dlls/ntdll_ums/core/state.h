@@ -1,5 +1,5 @@
 /*
- * Transitions of a worker's state word, for scheduler.c, worker.c and carry.c only.
+ * Transitions of a worker's state word, for scheduler.c, worker.c, worker_stop.c and carry.c only.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -8,6 +8,7 @@
 #define UMS_STATE_H
 
 #include "ums_core.h"
+#include "watch/record.h"
 
 enum                                            /* UMS_SCHEDULER_REASON [sdk] */
 {
@@ -67,11 +68,23 @@ static inline void scheduler_post( struct ums_scheduler *s, uint32_t reason, uin
     ums_unpark( &s->park );
 }
 
+/* The worker has been taken off this scheduler: record it, and tell the scheduler. call: what it is
+   in, or why. */
+static inline void worker_taken_off( struct ums_mark mark, struct ums_scheduler *owner,
+                                     uintptr_t payload, uint32_t call )
+{
+    ums_note( mark, owner, EVENT_BLOCK, call );
+    scheduler_post( owner, REASON_BLOCKED, payload, NULL );
+}
+
 /* Before the worker gets a way to run at home: from here on somebody may post. */
 static inline void scheduler_expect( struct ums_scheduler *s, uint32_t watching )
 {
     atomic_store( &s->posted, 0 );
     atomic_store( &s->watching, watching );
 }
+
+/* worker.c: workers whose threads have not come to their end */
+extern _Atomic uint32_t ums_alive;
 
 #endif /* UMS_STATE_H */

@@ -179,15 +179,6 @@ struct ums_scheduler
     uint32_t idle;                              /* it is recorded as waiting; its thread's */
 };
 
-/* Says that a thread is no more, however it came to its end: Linux writes it. As its mutexes that
-   know their owners are: a link, and 32 bytes in front of that the owner. */
-struct ke_life
-{
-    _Atomic uint32_t thread;                    /* as Linux calls it; 0: nobody's */
-    uint32_t pad[5];
-    void *previous, *next;
-};
-
 struct ums_context
 {
     /* Part 1: RTL_UMS_CONTEXT. Windows' layout, do not change. */
@@ -240,9 +231,7 @@ struct ums_context
     _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
     void *start;                                /* what CreateRemoteThreadEx was given */
     void *start_param;
-    _Atomic uint32_t killed_here;               /* by this process, which sees to the rest */
-    uint32_t tries, timer, ending;              /* its signal handler's: a signal comes later */
-    struct ke_life life;                        /* of its thread, a scheduler's too */
+    struct ke_part host;                        /* of its thread, a scheduler's too */
     _Atomic uint32_t number;                    /* record.h: for life; 0: nothing is recorded */
     _Atomic uint32_t call;                      /* what it is in, or about to enter; the worker's,
                                                    published with the state word */
@@ -452,6 +441,29 @@ void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid );
 void ums_worker_unbind( struct ums_context *w );
 void ums_worker_start( struct ums_context *w );
 void ums_worker_end( struct ums_context *w );
+
+/* The worker itself, at home or on a carrier. Those that enter the kernel return at home. */
+static inline int ums_worker_is_carried( struct ums_context *w );
+void ums_worker_go_home( struct ums_context *w );
+void ums_worker_give_way( struct ums_context *w );
+/* A worker that suspends or resumes another: it must not be stopped in the middle of that. */
+void ums_worker_busy( struct ums_context *w, int more );
+int  ums_worker_block( struct ums_context *w, uintptr_t payload );
+int  ums_worker_queue( struct ums_context *w, uint64_t *word, uint64_t next );
+/* For wait.c, on its home thread in the parking place: to its list, and until it is executed here; until
+   it is executed here; WORD_HOME or 0. */
+void ums_worker_queue_at_home( struct ums_context *w );
+void ums_worker_home_wait( struct ums_context *w );
+uint64_t ums_worker_must_stay( const struct ums_context *w );
+/* How many there are whose threads have not come to their end. */
+uint32_t ums_workers_alive( void );
+int  ums_worker_enter_kernel( struct ums_context *w );
+void ums_worker_back( struct ums_context *w );
+/* Returns success, or what failed makes of the status. */
+int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status status ) );
+
+/* ---- worker_stop.c: others stop a worker, or end it; any thread ---- */
+
 void ums_worker_killed( struct ums_context *w ); /* by whoever killed the thread */
 /* By whoever has found kill_pending set: its carrier, or who has let that go on. */
 void ums_worker_killed_finish( struct ums_context *w );
@@ -470,27 +482,7 @@ void ums_worker_kept( struct ums_context *w ); /* by whoever lets its scheduler 
 int  ums_worker_faulted( struct ums_context *w, uint64_t word );
 /* By whoever is about to resume it; word: without the suspension. */
 int  ums_worker_continued( struct ums_context *w, uint64_t word );
-int  ums_worker_queue( struct ums_context *w, uint64_t *word, uint64_t next );
 void ums_worker_queue_stopped( struct ums_context *w, uint64_t word );
-
-/* The worker itself, at home or on a carrier. Those that enter the kernel return at home. */
-static inline int ums_worker_is_carried( struct ums_context *w );
-void ums_worker_go_home( struct ums_context *w );
-void ums_worker_give_way( struct ums_context *w );
-/* A worker that suspends or resumes another: it must not be stopped in the middle of that. */
-void ums_worker_busy( struct ums_context *w, int more );
-int  ums_worker_block( struct ums_context *w, uintptr_t payload );
-/* For wait.c, on its home thread in the parking place: to its list, and until it is executed here; until
-   it is executed here; WORD_HOME or 0. */
-void ums_worker_queue_at_home( struct ums_context *w );
-void ums_worker_home_wait( struct ums_context *w );
-uint64_t ums_worker_must_stay( const struct ums_context *w );
-/* How many there are whose threads have not come to their end. */
-uint32_t ums_workers_alive( void );
-int  ums_worker_enter_kernel( struct ums_context *w );
-void ums_worker_back( struct ums_context *w );
-/* Returns success, or what failed makes of the status. */
-int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status status ) );
 
 /* ---- carry.c: a worker leaves its carrier; on the stack of its scheduler ---- */
 

@@ -15,6 +15,7 @@
 #include "hook.h"
 #include "watch/hud.h"
 #include "host/ke_timer.h"
+#include "host/ke_own.h"
 #include "host/ke_win32.h"
 #include "factory/factory_host.h"
 #include "host/thread.h"
@@ -30,14 +31,14 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     NTSTATUS status;
 
     if (!ums_hold_worker( self, target, &hold )) return native( call );
-    atomic_store( &target->killed_here, 1 );
+    ke_killed_here( target, 1 );
     if (!(status = native( call )))
     {
         ums_worker_killed( target );
         if (h) ums_hand_exits( h );
         ums_thread_ends( THREAD_HOME );
     }
-    else atomic_store( &target->killed_here, 0 );
+    else ke_killed_here( target, 0 );
     ums_let_go( self, target, &hold, !status );
     return status;
 }

@@ -13,6 +13,7 @@
 #include <winternl.h>
 #include "core/ums_core.h"
 #include "hook.h"
+#include "host/ke_own.h"
 #include "host/ke_win32.h"
 #include "threads.h"
 
@@ -86,9 +87,9 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
             where = take_worker_off( s, w, where, thread, self ) ? OUTSIDE : GOING_ON;
         if (where == OUTSIDE)
         {
-            if (now) atomic_store( &target->killed_here, 1 );
+            if (now) ke_killed_here( target, 1 );
             if (!(status = native( call )) && now) ums_scheduler_killed( target );
-            else if (now) atomic_store( &target->killed_here, 0 );
+            else if (now) ke_killed_here( target, 0 );
             break;
         }
         if (where == IN_THE_MIDDLE) ums_resume_native( thread, NULL );

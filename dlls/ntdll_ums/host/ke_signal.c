@@ -19,6 +19,7 @@
 #include "core/ums_core.h"
 #include "asm_offsets.h"
 #include "entry/hook.h"
+#include "ke_own.h"
 #include "ke_win32.h"
 #include "linux_signal.h"
 #include "private/trace.h"
@@ -133,11 +134,11 @@ static enum role find_role( struct ums_context **context )
     *context = self;
     if (!self) return ROLE_OTHER;
     thread = (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 );
-    if (atomic_load( &self->life.thread ) == thread)
+    if (atomic_load( &ke_own( self )->life.thread ) == thread)
         return self->kind == CONTEXT_WORKER ? ROLE_HOME : ROLE_SCHEDULER;
     if (self->kind != CONTEXT_WORKER || !ums_worker_is_carried( self ) ||
         !(owner = self->owner) || !(carrier = owner->context) ||
-        atomic_load( &carrier->life.thread ) != thread) return ROLE_OTHER;
+        atomic_load( &ke_own( carrier )->life.thread ) != thread) return ROLE_OTHER;
     return ROLE_CARRIER;
 }
 
@@ -281,8 +282,8 @@ static void stop_running( struct ums_context *w, int sig, void *info, struct lin
 /* A timer of Linux, made for the purpose: nobody else is needed for it. */
 static void end_timer( struct ums_context *context )
 {
-    if (context->timer) ums_linux_syscall( LINUX_TIMER_DELETE, context->timer - 1, 0, 0, 0 );
-    context->timer = 0;
+    if (ke_own( context )->timer) ums_linux_syscall( LINUX_TIMER_DELETE, ke_own( context )->timer - 1, 0, 0, 0 );
+    ke_own( context )->timer = 0;
 }
 
 /* A thread in the middle of something of ours goes on for a moment, and gets a signal again. That is
@@ -296,25 +297,25 @@ static int comes_later( struct ums_context *context )
     uint32_t timer = 0;
 
     end_timer( context );
-    if (context->tries++ < MOST_TRIES)
+    if (ke_own( context )->tries++ < MOST_TRIES)
     {
-        event.thread = atomic_load( &context->life.thread );
+        event.thread = atomic_load( &ke_own( context )->life.thread );
         if (!ums_linux_syscall( LINUX_TIMER_CREATE, CLOCK_MONOTONIC, (uint64_t)&event,
                                 (uint64_t)&timer, 0 ))
         {
-            context->timer = timer + 1;
+            ke_own( context )->timer = timer + 1;
             ums_linux_syscall( LINUX_TIMER_SETTIME, timer, 0, (uint64_t)moment, 0 );
             return 1;
         }
     }
-    context->tries = 0;
+    ke_own( context )->tries = 0;
     return 0;
 }
 
 static void came( struct ums_context *context )
 {
     end_timer( context );
-    context->tries = 0;
+    ke_own( context )->tries = 0;
 }
 
 /* ---- SIGQUIT ---- */
@@ -365,7 +366,7 @@ static int may_end( enum role role, struct ums_context *context, const struct li
     int ours = ke_is_our_code( frame->rip, frame->rsp );
 
     /* this process has looked for the right moment itself, and the scheduler may be gone */
-    if (role != ROLE_CARRIER && atomic_load( &context->killed_here )) return 1;
+    if (role != ROLE_CARRIER && atomic_load( &ke_own( context )->killed_here )) return 1;
     switch (role)
     {
     case ROLE_HOME:
@@ -395,7 +396,7 @@ static void end_now_or_later( enum role role, struct ums_context *context, void 
 {
     struct ums_context *own = thread_of( role, context );
 
-    own->ending = 1;
+    ke_own( own )->ending = 1;
     if (!may_end( role, context, frame ) && comes_later( own )) return;
     came( own );
     ke_warden_hurry();
@@ -419,7 +420,7 @@ static void __attribute__((sysv_abi)) on_usr1( int sig, void *info, struct linux
     enum role role = find_role( &w );
     enum place place = PLACE_CALL;
 
-    if (role != ROLE_OTHER && thread_of( role, w )->ending)
+    if (role != ROLE_OTHER && ke_own( thread_of( role, w ) )->ending)
     {
         end_now_or_later( role, w, info, frame );
         return;

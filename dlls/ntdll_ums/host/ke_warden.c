@@ -20,6 +20,7 @@
 #include "core/ums_core.h"
 #include "entry/hook.h"
 #include "ke_timer.h"
+#include "ke_own.h"
 #include "ke_win32.h"
 #include "thread.h"
 
@@ -271,7 +272,8 @@ static int worker_is_gone( struct ums_context *w )
    context takes the mark away before that: so what is marked still was ended by others. */
 static int is_gone( struct ums_context *context, uint32_t thread )
 {
-    if (atomic_load( &context->killed_here ) || atomic_load( &context->life.thread ) != thread)
+    if (atomic_load( &ke_own( context )->killed_here ) ||
+        atomic_load( &ke_own( context )->life.thread ) != thread)
         return 1;
     if (context->kind == CONTEXT_WORKER) return worker_is_gone( context );
     if (context->scheduler) ums_scheduler_gone( context );
@@ -297,7 +299,7 @@ static void look_for_ends( void )
     for (i = 0; i < made; i++)
     {
         struct ums_context *context = ums_pool_any( &ums_context_pool, i );
-        uint32_t thread = atomic_load( &context->life.thread );
+        uint32_t thread = atomic_load( &ke_own( context )->life.thread );
 
         if (!(thread & OWNER_DIED))
         {
@@ -306,7 +308,7 @@ static void look_for_ends( void )
         }
         free_slots( context );
         if (!is_gone( context, thread )) continue;
-        if (atomic_compare_exchange_strong( &context->life.thread, &thread, 0 ))
+        if (atomic_compare_exchange_strong( &ke_own( context )->life.thread, &thread, 0 ))
             atomic_fetch_sub( &wards, 1 );
     }
 }
@@ -360,9 +362,10 @@ _Noreturn static void warden( void *arg )
     }
 }
 
-void ke_warden_dismiss( const struct ums_context *self )
+void ke_warden_dismiss( struct ums_context *self )
 {
-    uint32_t own = self && atomic_load( &self->life.thread ), tid = atomic_load( &warden_tid );
+    uint32_t own = self && atomic_load( &ke_own( self )->life.thread );
+    uint32_t tid = atomic_load( &warden_tid );
 
     if (!tid || atomic_load( &wards ) > own || tid == GetCurrentThreadId()) return;
     if (atomic_load( &wardens ))
@@ -402,11 +405,11 @@ static struct robust_head *robust_list( void )
    into this thread's list then, finds nothing of its own, and Linux stops it. */
 void ke_thread_enters( struct ums_context *context )
 {
-    struct ke_life *life = &context->life;
+    struct ke_life *life = &ke_own( context )->life;
     struct robust_head *head;
 
     if (!ke_guards_threads() || !(head = robust_list())) return;
-    context->ending = 0;
+    ke_own( context )->ending = 0;
     life->previous  = head;
     life->next      = head->first;
     if (!atomic_exchange( &life->thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) ))
@@ -418,7 +421,7 @@ void ke_thread_enters( struct ums_context *context )
 
 void ke_thread_leaves( struct ums_context *context )
 {
-    struct ke_life *life = &context->life;
+    struct ke_life *life = &ke_own( context )->life;
     struct robust_head *head;
     void **link;
     int i;
@@ -432,4 +435,10 @@ void ke_thread_leaves( struct ums_context *context )
         if (life->next != head) ((void **)life->next)[-1] = link;
     }
     if (atomic_exchange( &life->thread, 0 )) atomic_fetch_sub( &wards, 1 );
+}
+
+void ke_thread_renew( struct ums_context *context )
+{
+    ke_thread_leaves( context );
+    ke_killed_here( context, 0 );
 }

@@ -101,7 +101,7 @@ enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, 
 void ke_warden_hurry( void );
 /* The calling thread, a context's or a plain one, is about to end. If nobody else is left to be
    looked after, the warden ends first: it must not be the last thread of the process. */
-void ke_warden_dismiss( const struct ums_context *self );
+void ke_warden_dismiss( struct ums_context *self );
 /* The calling thread, which may be the warden, is about to stand still, or goes on. */
 void ke_warden_stops( uint32_t thread, int stops );
 

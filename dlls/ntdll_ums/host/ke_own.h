@@ -1,0 +1,42 @@
+/*
+ * What the host keeps in each context: struct ke_part of ke.h.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef UMS_KE_OWN_H
+#define UMS_KE_OWN_H
+
+#include "core/ums_core.h"
+
+/* Tells that a thread has ended, in whatever way: Linux writes it. It has the layout of a robust mutex
+   of glibc: a link, and 32 bytes in front of that link the owner. */
+struct ke_life
+{
+    _Atomic uint32_t thread;                    /* Linux' thread id; 0: no thread */
+    uint32_t pad[5];
+    void *previous, *next;
+};
+
+struct ke_own
+{
+    struct ke_life life;
+    _Atomic uint32_t killed_here;               /* this process has killed the thread, and sees to the
+                                                   rest */
+    uint32_t tries, timer, ending;              /* the thread's signal handler's: a signal comes
+                                                   later */
+};
+
+_Static_assert( sizeof(struct ke_own) == KE_PART_SIZE, "ke.h" );
+
+static inline struct ke_own *ke_own( struct ums_context *context )
+{
+    return (struct ke_own *)(void *)&context->host;
+}
+
+static inline void ke_killed_here( struct ums_context *context, int killed )
+{
+    atomic_store( &ke_own( context )->killed_here, (uint32_t)killed );
+}
+
+#endif /* UMS_KE_OWN_H */
