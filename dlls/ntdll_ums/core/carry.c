@@ -4,20 +4,21 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * These run on the scheduler's own stack base, as the scheduler: the switch has saved the worker's
- * user part and left its stack. Until the state changes, the worker is still CARRIED and nobody
- * else may touch it; the change of the state publishes the user part (release), and whoever takes
- * it from there (acquire) may resume it at once. After the change only the scheduler's own fields
- * are used, but for the park word, which exactly one home thread sleeps on.
+ * These functions run on the scheduler's stack base, as the scheduler: the switch has saved the
+ * worker's user part and left the worker's stack. The worker stays CARRIED, and no other thread may
+ * touch it, until its state changes. That change publishes the user part (release). Whoever takes
+ * the worker from its new state (acquire) may resume it at once. So after the change these
+ * functions use the scheduler's own fields only, except for the park word, on which exactly one
+ * home thread sleeps.
  *
- * No wake-up of the home thread is lost: the state is changed first, then the token is given; a
- * home thread that takes a token looks at the state (worker.c, home_wait).
+ * No wake-up of the home thread is lost: the state changes first, then the token is given. A home
+ * thread that takes a token reads the state (ums_worker_home_wait).
  */
 
 #include "watch/record.h"
 #include "state.h"
 
-/* The user part is handed to whoever executes it next. */
+/* The worker yields: the next scheduler that executes it resumes the user part. */
 void ums_left_yield( struct ums_scheduler *s, struct ums_context *w, uintptr_t param )
 {
     ums_note_by( s, w, EVENT_YIELD, 0 );
@@ -36,9 +37,9 @@ static void send_home( struct ums_context *w, uint64_t to, int stopped )
     else ums_unpark( &w->park );
 }
 
-/* It runs on, and the scheduler waits for what it does. Also the second way to execute a worker
-   (handoff), which was never loaded then. stopped: its thread was suspended in user code, and goes
-   on there. */
+/* The worker continues at home, and the scheduler waits for its upcall. Handoff uses this function
+   to execute a worker, which was not loaded on the carrier in that case. stopped: the worker's
+   thread was suspended in user code, and continues there. */
 void ums_left_running( struct ums_scheduler *s, struct ums_context *w, uintptr_t stopped )
 {
     ums_note_by( s, w, EVENT_HOME, 0 );
@@ -48,7 +49,7 @@ void ums_left_running( struct ums_scheduler *s, struct ums_context *w, uintptr_t
     ums_scheduler_wait( s );
 }
 
-/* The call may block: the scheduler watches it from the start. */
+/* The worker makes a call that may block. The scheduler watches the call from its start. */
 void ums_left_inkernel( struct ums_scheduler *s, struct ums_context *w, uintptr_t unused )
 {
     (void)unused;
@@ -60,8 +61,8 @@ void ums_left_inkernel( struct ums_scheduler *s, struct ums_context *w, uintptr_
     ums_scheduler_wait( s );
 }
 
-/* The call will block: nothing has to be waited for. The worker may be back on a list, and
-   executed elsewhere, before the upcall begins, as on Windows [seen]. */
+/* The worker makes a call that will block, so the scheduler gets its upcall at once. The worker may
+   be queued, and executed elsewhere, before the upcall begins, as on Windows [seen]. */
 void ums_left_blocked( struct ums_scheduler *s, struct ums_context *w, uintptr_t payload )
 {
     ums_note_by( s, w, EVENT_BLOCK, ums_noted_call( w ) );
@@ -69,15 +70,16 @@ void ums_left_blocked( struct ums_scheduler *s, struct ums_context *w, uintptr_t
     ke_scheduler_upcall( s, REASON_BLOCKED, payload, NULL );
 }
 
-/* Somebody has suspended the worker. A resume that came before this found it CARRIED and left it
-   alone: whoever finds or makes BLOCKED and no suspension queues it. */
+/* Another thread has suspended the worker, or holds it. A resume that came before the exchange
+   below found the worker CARRIED and did not queue it. So this function queues it, if the exchange
+   finds no suspension any more. */
 void ums_left_preempted( struct ums_scheduler *s, struct ums_context *w, uintptr_t unused )
 {
     uint64_t word;
 
     (void)unused;
     ums_note_by( s, w, EVENT_BLOCK, WHY_SUSPENDED );
-    scheduler_expect( s, 0 );                   /* not to be killed between push and signal */
+    scheduler_expect( s, 0 );                   /* no kill between push and signal */
     word = worker_leave_carrier( w, WORKER_BLOCKED | WORD_PREEMPTED );
     ums_worker_queue_stopped( w, word + (WORKER_BLOCKED | WORD_PREEMPTED) - WORKER_CARRIED );
     if (atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );

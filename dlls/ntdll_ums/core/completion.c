@@ -4,37 +4,38 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Stands for the kernel's UMS queue. Push is one compare-and-swap, take is one exchange of the
- * whole chain; neither enters the kernel unless somebody sleeps or has asked for the event.
+ * A list implements the kernel's UMS queue. A push is one compare-and-swap. A take is one exchange
+ * of the whole chain. Neither enters the kernel unless a thread sleeps on the list or the client
+ * has asked for its event.
  *
- * Wake-ups. A push that finds the list empty is an edge. It counts seq up, wakes every in-process
- * waiter, and sets the NT event if a handle of it was ever given out. No wake-up is lost, because
- *  - a waiter announces itself in waiters, then reads seq, then looks at head; the pusher changes
- *    head, then seq, then looks at waiters (all sequentially consistent): one of them sees the
- *    other, and a sleep on an old seq ends at once;
- *  - all waiters are woken, so one that is about to give up does not swallow the edge, and one that
- *    gives up looks at the list a last time;
- *  - GetUmsCompletionListEvent sets asked, then looks at head, and sets the event if something is
- *    there; a pusher that did not see asked had changed head before.
- * Stale signals happen (an edge whose contexts a poll has taken) and are allowed.
+ * Wake-ups. A push to an empty list is an edge. It increments seq, wakes every waiter of this
+ * process, and sets the NT event if a handle to it was ever given out. No wake-up is lost:
+ *  - A waiter increments waiters, then reads seq, then reads head. The pusher changes head, then
+ *    seq, then reads waiters. All of this is sequentially consistent, so one of the two sees the
+ *    other, and a sleep on an old seq ends at once.
+ *  - A push wakes all waiters, so a waiter that is about to time out does not swallow the edge. A
+ *    waiter that times out looks at the list once more.
+ *  - GetUmsCompletionListEvent sets asked, then reads head, and sets the event if the list is not
+ *    empty. A pusher that did not see asked had changed head before.
+ * A stale signal is possible (an edge whose contexts were taken by a poll). It is allowed.
  *
- * The dead. Live workers that are linked stay where they are: nobody can execute, delete or bind them.
- * A terminated one may be deleted, or get another thread, before it was dequeued. So it is linked
- * with a reference of its own (ums_list_will_push), which the walk over its chain drops: until then
- * the slot is nobody else's, and its link leads on. One that was deleted is left out of the chain that
- * is handed out. One that is to be used again is taken off first (ums_list_forget): "on" says where
- * it is, from before the moment at which it can be seen dead until the walk has passed it. Of a live
- * worker "on" means nothing.
+ * Dead workers. Nobody can execute, delete or bind a live worker that is linked, so it stays
+ * linked. A terminated worker can be deleted, or get another thread, before it is dequeued. So the
+ * list has a reference to it (ums_list_will_push), which the walk over its chain drops. Until then
+ * the slot is not reused, and its link is valid. The walk leaves a deleted worker out of the chain
+ * that the client gets. A worker that gets another thread is first taken off its list
+ * (ums_list_forget): "on" names the list, from before the worker can be seen dead until the walk
+ * has passed it. The field has no meaning for a live worker.
  *
  * The chain that a client walks. A dequeued worker is READY, and its link leads to the rest of the
- * chain until the client has asked for the next item. If it were killed and pushed meanwhile, the push
- * would change that link, and the client would lose the rest. So the take marks it LINKED, in the
- * exchange that makes it READY, and whoever kills it leaves a LINKED one alone: it is DEAD | LINKED, on
- * no list. Whoever takes LINKED off a dead one, with one exchange of the word, pushes it
- * (ums_list_walked). That is the client's walk, which has read the link before; the client that tries
- * to execute it; or, without the push, the client that deletes it or uses it again. One that is
- * executed loses the mark with that exchange: whoever executes a worker before it has asked for the
- * next one loses the chain on Windows, too.
+ * chain until the client asks for the next item. If a kill pushed the worker meanwhile, the push
+ * would overwrite that link, and the client would lose the rest of the chain. So the take marks the
+ * worker LINKED, in the exchange that makes it READY, and a kill does not push a LINKED worker: it
+ * becomes DEAD | LINKED, and is on no list. Whoever clears LINKED of a dead worker, with one
+ * exchange of the word, pushes it (ums_list_walked). That is the client's walk, which has read the
+ * link before; the client that tries to execute it; or, without the push, the client that deletes
+ * it or binds it again. Execute clears the mark of a live worker in its own exchange. A client that
+ * executes a worker before it asks for the next item loses the rest of the chain on Windows, too.
  */
 
 #include "watch/record.h"
@@ -73,11 +74,11 @@ ums_status ums_list_create( struct ums_list **list )
     return STATUS_SUCCESS;
 }
 
-/* The list exists on, without a handle, while a scheduler or a worker refers to it: a worker may
-   still be signalling the push that told the client that everything is over. Contexts that are on
-   the list, or come to it later, are taken off at once: nobody can dequeue them, but whoever knows
-   a context may execute it. A pusher that does not see deleted has pushed before, and is seen
-   here. */
+/* The list lives on without a handle while a scheduler or a worker refers to it: a worker may still
+   be signalling the push after which the client deleted the list. Contexts that are on the list, or
+   are pushed later, are taken off at once. The client can no longer dequeue them, but can execute
+   those that it knows. A pusher that does not see deleted has pushed before, so the take here finds
+   its context. */
 ums_status ums_list_delete( void *handle )
 {
     struct ums_list *list = ums_list_check( handle );
@@ -122,9 +123,10 @@ static int ref_live( struct ums_list *list )
     return 1;
 }
 
-/* The worker has a reference to its list as long as its word stands. So if the word has not changed
-   when the caller exchanges it, the list was the worker's, and alive, when we took ours. If it has, our
-   reference may be to a list that is another's by now, which does no harm. */
+/* The worker keeps a reference to its list as long as its word does not change. So if the caller's
+   exchange finds the same word, this list was the worker's, and alive, when it was referenced here.
+   If the word has changed, the slot may be another list by now; a reference to that does no harm.
+   */
 struct ums_list *ums_list_of( struct ums_context *context )
 {
     struct ums_list *list = atomic_load_explicit( &context->list, memory_order_relaxed );
@@ -133,7 +135,7 @@ struct ums_list *ums_list_of( struct ums_context *context )
 }
 
 /* The caller holds a reference to the list, and does not touch the context afterwards: whoever
-   takes it may run it, and if it is a dead one free it, at once. */
+   takes the context may run it at once, or free it if it is dead. */
 void ums_list_push( struct ums_list *list, struct ums_context *context )
 {
     struct ums_context *head = atomic_load_explicit( &list->head, memory_order_relaxed );
@@ -142,14 +144,14 @@ void ums_list_push( struct ums_list *list, struct ums_context *context )
     while (!atomic_compare_exchange_weak( &list->head, &head, context ));
 
     if (atomic_load( &list->deleted )) take( list, 0 );
-    if (head) return;                           /* whoever made it non-empty gave the signal */
+    if (head) return;                           /* the push to the empty list has signalled */
     atomic_fetch_add( &list->seq, 1 );
     if (atomic_load( &list->waiters )) ke_wake( &list->seq, 1 );
     if (atomic_load( &list->asked )) ke_event_set( list->event );
 }
 
-/* Before a worker can be seen dead that will be pushed then: the list holds a reference to it from now
-   on. */
+/* The worker is about to be marked dead, and will be pushed then. From now on the list has a
+   reference to it. */
 void ums_list_will_push( struct ums_list *list, struct ums_context *context )
 {
     atomic_fetch_add( &context->refs, 1 );
@@ -162,15 +164,16 @@ static int is_in( const struct ums_context *chain, const struct ums_context *con
     return chain != NULL;
 }
 
-/* Take a dead one off this list: everything is taken, and put back without it, in the same order. Who
-   looks meanwhile finds the list empty, and is woken when something is put back. 0: it is not there;
-   somebody is about to push it, or walks over a chain that it is in. */
+/* Remove a dead worker from this list: take the whole chain, and push it back without that worker,
+   in the same order. A thread that looks meanwhile finds the list empty, and the push back wakes
+   it. 0: the worker is not on the list; another thread is about to push it, or walks over its
+   chain. */
 static int remove_from( struct ums_list *list, struct ums_context *context )
 {
     struct ums_context *chain = atomic_exchange( &list->head, NULL ), *back = NULL, *next;
     int found = is_in( chain, context );
 
-    for (; chain; chain = next)                 /* turn it round: what is pushed last comes first */
+    for (; chain; chain = next)                 /* reverse it: the last push comes first */
     {
         next = atomic_load( &chain->link );
         if (chain == context) continue;
@@ -185,9 +188,10 @@ static int remove_from( struct ums_list *list, struct ums_context *context )
     return found;
 }
 
-/* Nobody will dequeue this dead one, which is to be used again. 0: whoever has it on the way does not
-   come to an end; the caller may try again. What is read of "on" may be a list of long ago: its slot
-   is another list's then, or nobody's, and taking from it and putting back does no harm. */
+/* This dead worker is to get another thread, so nobody must dequeue it any more. 0: another thread
+   is pushing it or walking over it; the caller may try again. "on" may name a list that was deleted
+   long ago. Its slot then is another list's or free; taking that chain and pushing it back does no
+   harm. */
 int ums_list_forget( struct ums_context *context )
 {
     struct ums_list *list = atomic_load( &context->on );
@@ -203,7 +207,7 @@ int ums_list_forget( struct ums_context *context )
     return 1;
 }
 
-/* The calling thread's scheduler, if anything is recorded and the thread is one. */
+/* The scheduler that is the calling thread, while recording is on; or NULL. */
 static struct ums_scheduler *recorded_scheduler( void )
 {
     struct ums_context *self;
@@ -213,7 +217,7 @@ static struct ums_scheduler *recorded_scheduler( void )
     return self && self->kind == CONTEXT_SCHEDULER ? self->scheduler : NULL;
 }
 
-/* The chain is the caller's alone, and nothing in it can be executed yet: links may be changed. */
+/* The caller owns the chain, and nothing in it can be executed yet. So links may be changed. */
 static struct ums_context *leave_out_deleted( struct ums_context *first )
 {
     struct ums_context *context = first, *before = NULL, *next;
@@ -234,16 +238,16 @@ static struct ums_context *leave_out_deleted( struct ums_context *first )
     return first;
 }
 
-/* While it is linked nobody else can take it. */
+/* The context is linked, so no other thread can take it. */
 static void note_dequeue( struct ums_scheduler *s, struct ums_context *context )
 {
     if (s) ums_note_by( s, context, EVENT_DEQUEUE, 0 );
     else ums_note( ums_mark( context ), NULL, EVENT_DEQUEUE, 0 );
 }
 
-/* Take all. The whole chain becomes executable before any of it is handed out. A client that polls
-   its workers with Execute may run one of them from that moment on, and it may be linked again
-   somewhere: so the next link is read first. linked: WORD_LINKED if a client will walk the chain. */
+/* Take the whole list. The whole chain becomes executable before the caller gets any of it. From
+   that moment a client that polls its workers with Execute may run one of them, and it may be
+   linked again. So its link is read first. linked: WORD_LINKED if a client will walk the chain. */
 static struct ums_context *take( struct ums_list *list, uint64_t linked )
 {
     struct ums_context *first, *context, *next;
@@ -260,7 +264,7 @@ static struct ums_context *take( struct ums_list *list, uint64_t linked )
         next = atomic_load( &context->link );
         if (word_state( word ) == WORKER_QUEUED) note_dequeue( s, context );
 
-        /* a dead one stays dead; the loop is for the suspended bit, which others may change */
+        /* a dead worker stays dead; others may change the suspension bits */
         while (!(dead = word_state( word ) == WORKER_DEAD) &&
                word_state( word ) == WORKER_QUEUED &&
                !atomic_compare_exchange_weak( &context->word, &word,
@@ -315,7 +319,7 @@ struct ums_context *ums_list_next( struct ums_context *context )
     return next;
 }
 
-/* Of a dead one: the references that the list and the worker had are ours. It was marked terminated
+/* The references that the list and a dead worker had are ours now. The worker was marked terminated
    before it was dead. */
 void ums_list_walked( struct ums_context *context, int deliver )
 {

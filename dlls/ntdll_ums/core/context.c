@@ -4,10 +4,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A context has two holders: the client's handle, dropped by DeleteUmsThreadContext, and the home
- * thread, which drops its reference when it has nothing more to do with it. The slot is used again
- * when both are gone. A client deletes a context the moment it sees Terminated on one it dequeued,
- * with the home thread still on its way out.
+ * A context has two references: the client's handle, which DeleteUmsThreadContext drops, and the
+ * home thread's, which that thread drops last. The slot is reused when both are gone. A client may
+ * delete a dequeued context as soon as it is marked terminated, while the home thread is still
+ * ending.
  */
 
 #include "ums_core.h"
@@ -44,8 +44,8 @@ static void zero( void *mem, size_t size )
     while (size--) *p++ = 0;
 }
 
-/* A new context is marked terminated until a thread is made with it [seen]. The sequence number
-   lives on. */
+/* A new context is marked terminated until a thread is created with it [seen]. The sequence number
+   continues from the slot's previous use. */
 ums_status ums_context_create( struct ums_context **context )
 {
     struct ums_context *c = ums_pool_alloc( &ums_context_pool );
@@ -88,7 +88,7 @@ ums_status ums_context_delete( void *handle )
 
     if (!context || !(atomic_load( &context->flags ) & CONTEXT_TERMINATED))
         return STATUS_INVALID_PARAMETER;
-    /* somebody else may have been faster */
+    /* another thread may have deleted it meanwhile */
     if (!ums_pool_close( context )) return STATUS_INVALID_PARAMETER;
     ums_list_walked( context, 0 );
     ums_context_unref( context );
@@ -104,7 +104,7 @@ static void copy( void *to, const void *from, size_t size )
     while (size--) *d++ = *s++;
 }
 
-/* A dead one may have been suspended once. */
+/* A dead worker may keep the suspension bits. */
 static int is_suspended( uint64_t word )
 {
     return (word & WORD_HALTED) && word_state( word ) != WORKER_DEAD;
@@ -180,7 +180,7 @@ uint32_t ums_context_suspending( struct ums_context *context, uint64_t *word )
     return add_suspension( context, SUSPENDED_ONE + SUSPENDING_ONE, word );
 }
 
-/* The context may have another thread by now, which counts from 0. */
+/* The context may belong to another thread by now, whose count starts at 0. */
 uint64_t ums_context_suspend_made( struct ums_context *context, int made )
 {
     uint64_t word = atomic_load( &context->word ), less;
@@ -196,7 +196,7 @@ uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *l
 
     do
     {
-        if (!word_suspended( word )) return 0;  /* or suspended before it was ours */
+        if (!word_suspended( word )) return 0;  /* or suspended before it became a worker */
         if (wait && (word & (WORD_SUSPENDING | WORD_HOLD))) return SUSPEND_WAIT;
     }
     while (!atomic_compare_exchange_weak( &context->word, &word, word - SUSPENDED_ONE ));
@@ -204,7 +204,7 @@ uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *l
     return word_suspended( word );
 }
 
-/* Is it parked, or does its thread stand still, suspended, wherever that is? */
+/* Is the worker parked, or is its thread suspended in any other place? */
 static int stands_still( uint64_t word )
 {
     return word_state( word ) == WORKER_READY || word_state( word ) == WORKER_QUEUED ||
@@ -227,8 +227,8 @@ enum hold_taken ums_context_hold( struct ums_context *context, enum hold_which w
     return HOLD_TAKEN;
 }
 
-/* Each is given back by who has taken it, who has a reference: so it is there, whatever became of the
-   worker meanwhile. */
+/* The holder releases its own hold, and has a reference. So the hold is still counted, whatever
+   happened to the worker meanwhile. */
 uint64_t ums_context_let_go( struct ums_context *context )
 {
     return atomic_fetch_sub( &context->word, HOLD_ONE ) - HOLD_ONE;

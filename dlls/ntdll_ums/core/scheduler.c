@@ -4,23 +4,23 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The state machine is drawn in ums_core.h. A scheduler that carries its worker is that worker
- * until the worker leaves (carry.c). One whose worker runs at home waits in ums_scheduler_wait until
- * somebody posts an upcall: the worker when it yields, will block or ends, or the scheduler itself
- * when it finds the worker in one kernel call for longer than the grace period. Exactly one upcall
- * follows each execute, because the right to it goes with leaving CARRIED, which only the carrier
- * does, or RUNNING or INKERNEL, which one compare-and-swap decides.
+ * ums_core.h shows the state machine. While a scheduler carries a worker, its thread is that
+ * worker, until the worker leaves (carry.c). A scheduler whose worker runs at home waits in
+ * ums_scheduler_wait for an upcall. The worker posts it when it yields, will block or ends; or the
+ * scheduler itself does when it finds the worker in one kernel call for longer than the grace
+ * period. Exactly one upcall follows each execute, because the right to it goes with leaving
+ * CARRIED, which only the carrier does, or RUNNING or INKERNEL, which one compare-and-swap decides.
  */
 
 #include "watch/record.h"
 #include "state.h"
 
-/* A waiting scheduler that has found its worker outside the kernel this often stops looking by
-   itself. */
+/* A waiting scheduler that has found its worker outside the kernel this often stops its periodic
+   looks. */
 #define IDLE_TICKS 16
 
-/* 100 ns. How often a waiting scheduler looks whether a worker that makes no calls sleeps for a
-   page: less and less often. */
+/* 100 ns. The interval at which a waiting scheduler checks whether a worker that makes no calls
+   sleeps in a page fault. It grows from the first value to the second. */
 #define FAULT_LOOK     100000
 #define FAULT_LOOK_MAX 1600000
 
@@ -50,8 +50,8 @@ void ums_unpark( struct ums_park *park )
     if (!atomic_exchange( &park->token, 1 )) ke_wake( &park->token, 0 );
 }
 
-/* The token is consumed by the exchange; a wake-up between the look and the sleep finds the word
-   changed. */
+/* The exchange consumes the token. A wake-up between the exchange and the sleep has changed the
+   word, so the sleep ends at once. */
 void ums_park( struct ums_park *park, const int64_t *timeout )
 {
     while (!atomic_exchange( &park->token, 0 ))
@@ -67,7 +67,7 @@ void ums_park( struct ums_park *park, const int64_t *timeout )
 
 /* ---- the scheduler thread ---- */
 
-/* What a waiting scheduler has seen of its worker. */
+/* What a waiting scheduler has observed of its worker. */
 struct watch
 {
     uint64_t call;                              /* the state word of the call found, 0: none */
@@ -81,8 +81,9 @@ struct watch
     int64_t  interval, next;                    /* when to look for that */
 };
 
-/* In the call that this word is of. Which it is was noted before the word, and who comes out of it
-   may note another at once. */
+/* Take the worker as blocked in the call that this word belongs to. The name of the call is read
+   before the exchange: it was noted before the word, and a worker that leaves the call may note
+   another one at once. */
 static int take_blocked( struct ums_scheduler *s, uint64_t word )
 {
     struct ums_context *w = s->current;
@@ -95,11 +96,12 @@ static int take_blocked( struct ums_scheduler *s, uint64_t word )
     return 1;
 }
 
-/* A call takes longer than the grace period. On Windows only a thread that sleeps is blocked: one
-   that waits for its turn on a busy machine is not, and may hold a lock that its SchedulerProc wants.
-   So the worker is taken if its thread slept in the same place at two looks, a grace period apart;
-   at once where the host does not tell. It may wake up right behind the look: it has slept then, and
-   clients expect reports of calls that are over. */
+/* A call takes longer than the grace period. On Windows only a thread that sleeps is blocked. A
+   thread that waits for a CPU on a busy machine is not, and may hold a lock that its SchedulerProc
+   needs. So the worker is taken if its thread slept in the same place at two looks, a grace period
+   apart. Where the host cannot tell, the worker is taken at once. The thread may wake up right
+   after the second look. Then it has slept, and clients expect reports of calls that are already
+   over. */
 static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
 {
     struct ke_place place;
@@ -124,11 +126,12 @@ static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
     }
 }
 
-/* One look at the worker's word every grace period: a later look that finds the same call takes
-   the worker, if the grace period is over and it is blocked; wake-ups come early too. w may have left
-   long ago, be executed by another scheduler, or its slot be another worker's by now, as long as
-   posted is checked between the two looks: if the first look saw a call that is not made under
-   this scheduler, then the post came before that call. Returns 1 if the worker was taken. */
+/* Read the worker's word once every grace period. A later look that finds the same call takes the
+   worker, if the grace period is over and the worker is blocked; a wake-up can come early.
+   Meanwhile the worker may have left, may run on another scheduler, or its slot may be another
+   worker. That is safe because the caller checks posted between two looks: if the first look saw a
+   call that was not made under this scheduler, the post came before that call. Returns 1 if the
+   worker was taken. */
 static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
 {
     uint64_t word = atomic_load( &s->current->word );
@@ -150,9 +153,9 @@ static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
     watch->call = 0;
     if (++watch->idle < IDLE_TICKS) return 0;
 
-    /* Stop looking. The worker sets its state, then reads watching; here it is the other way
-       round (both sequentially consistent), so either the worker wakes us or we see it in the
-       kernel. */
+    /* Stop looking. The worker sets its state, then reads watching. This thread clears watching,
+       then reads the state. Both are sequentially consistent, so either the worker wakes this
+       thread, or this thread sees it in the kernel. */
     watch->idle = 0;
     atomic_store( &s->watching, 0 );
     word = atomic_load( &s->current->word );
@@ -160,8 +163,9 @@ static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
     return 0;
 }
 
-/* Does the worker, which runs at home, sleep for a page? Who finds it there twice has it reported.
-   Whatever is read too late: the word tells. A look is dear, and many wake-ups come early. */
+/* Does the worker, which runs at home, sleep in a page fault? Two looks that find it in the same
+   place report it. If what they read is stale, the word has changed. A look is expensive and many
+   wake-ups come early, so most of them do not look. */
 static void look_for_fault( struct ums_context *w, struct watch *watch )
 {
     uint64_t word = atomic_load( &w->word ), before = watch->faulted;
@@ -200,10 +204,10 @@ void ums_scheduler_wait( struct ums_scheduler *s )
     {
         if (atomic_load( &s->watching ) && scheduler_look( s, &watch ))
         {
-            atomic_store( &s->posted, 1 );      /* nothing is waited for any more */
+            atomic_store( &s->posted, 1 );      /* the scheduler waits for nothing any more */
             ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
         }
-        /* for who has stopped the thread, so the order is the program's */
+        /* only a thread that has stopped this one reads it: program order is enough */
         atomic_store_explicit( &s->waiting, 1, memory_order_relaxed );
         ums_park( &s->park, time_to_look( s, &watch ) );
         atomic_store_explicit( &s->waiting, 0, memory_order_relaxed );
@@ -228,7 +232,7 @@ static ums_status execute_error( struct ums_context *w, uint64_t word )
     }
 }
 
-/* It is queued where it ran last [seen]. */
+/* A worker is queued on the list of the scheduler that executed it last [seen]. */
 static void change_list( struct ums_scheduler *s, struct ums_context *w )
 {
     struct ums_list *old = w->list;
@@ -238,11 +242,11 @@ static void change_list( struct ums_scheduler *s, struct ums_context *w )
     ums_list_unref( old );
 }
 
-/* Loads take their time. Workers are often executed in the same order again: so bring near what a
-   switch will need, the context of the one after the next, and stack and TEB of the next, whose
-   context has come meanwhile. All of it only guesses: contexts stay readable for ever, and bringing
-   near what is not there does nothing. So it does not matter that these fields may be changed by
-   others as we look, of which TSan would complain. */
+/* Workers are often executed in the same order again. So prefetch what the next switches will need:
+   the context of the worker after the next, and the stack and TEB of the next, whose context was
+   prefetched one switch earlier. These are guesses. Contexts stay readable for ever, and a prefetch
+   of an address that is not mapped does nothing. So other threads may change these fields during
+   the reads; TSan would report that. */
 __attribute__((no_sanitize( "thread" )))
 static inline void prefetch( struct ums_context *before, struct ums_context *w )
 {
@@ -259,17 +263,18 @@ static inline void prefetch( struct ums_context *before, struct ums_context *w )
     __builtin_prefetch( &next_but_one->sp, 1 );
 }
 
-/* For others to read, now and then: a plain addition, of this thread alone. */
+/* Only this thread writes the counter, so a plain addition is enough. Others read it now and then.
+   */
 static inline void count( _Atomic uint64_t *counter )
 {
     atomic_store_explicit( counter, atomic_load_explicit( counter, memory_order_relaxed ) + 1,
                            memory_order_relaxed );
 }
 
-/* The worker is ours, and nobody else's to change until it leaves. Who stops it meanwhile checks
-   the owner against s->current. That names the worker before it is taken: who has found this thread
-   stopped in between, and lets it go on, knows whom it may have taken (resume_scheduler). word: as
-   it was. */
+/* This scheduler has taken the worker; no other thread changes its state until it leaves. A thread
+   that stops it meanwhile compares the owner with s->current. s->current names the worker before it
+   is taken: a thread that finds this one stopped in between, and resumes it, knows which worker it
+   may have taken (resume_scheduler). word: the word before the exchange. */
 static __attribute__((noinline)) int32_t execute_taken( struct ums_scheduler *s,
                                                          struct ums_context *w, uint64_t word )
 {
@@ -302,7 +307,7 @@ static __attribute__((noinline)) int32_t execute_slowly( void *handle,
     s = self->scheduler;
     before = s->current;
     s->current = w;
-    /* a slot that is no live worker's is never READY */
+    /* a slot without a live worker is never READY */
     word = atomic_load( &w->word );
     do
     {
@@ -319,7 +324,7 @@ static __attribute__((noinline)) int32_t execute_slowly( void *handle,
     return execute_taken( s, w, word );
 }
 
-/* The plain way saves no register: everything that is not plain is a jump to somewhere else. */
+/* The fast path saves no register: every other case is a tail call. */
 int32_t ums_execute( void *handle, int32_t (*failed)( ums_status status ) )
 {
     struct ums_context *self = ke_current(), *w = handle, *before;
@@ -348,8 +353,8 @@ int32_t ums_execute( void *handle, int32_t (*failed)( ums_status status ) )
     return ke_carry( s, w );
 }
 
-/* Make the calling thread a scheduler thread, with this unused context for its own and no entry
-   point yet: what the kernel does for ntdll. */
+/* Make the calling thread a scheduler thread, with this unused context and no entry point yet. On
+   Windows the kernel does this for ntdll. */
 ums_status ums_scheduler_attach( void *list_handle, void *handle )
 {
     struct ums_list *list = ums_list_check( list_handle );
@@ -392,19 +397,20 @@ static void give_up( struct ums_context *context )
     struct ums_scheduler *s = context->scheduler;
 
     ums_record_leave( s );
-    ums_thread_id_clear( context, atomic_load( &context->tid ) );       /* found, it would be a worker */
+    ums_thread_id_clear( context, atomic_load( &context->tid ) ); /* or pass for a worker */
     context->kind      = CONTEXT_WORKER;
     context->scheduler = NULL;
     atomic_store( &context->flags, CONTEXT_TERMINATED );
-    /* who looks for a worker may come here late, when the context is another thread's */
+    /* a thread that looks for a worker may read these late, when the context is another thread's */
     s->current = NULL;
     s->context = NULL;
     ums_list_unref( s->list );
     ums_pool_free( &ums_scheduler_pool, s );
 }
 
-/* Make a scheduler thread plain again; its context is left like one whose thread has ended. Also
-   on the way out of a thread that ends inside its SchedulerProc. It waits for no worker now. */
+/* Turn a scheduler thread into a plain thread. Its context stays like one whose thread has ended. A
+   thread that ends inside its SchedulerProc calls this too. It waits for no worker at that point.
+   */
 void ums_scheduler_detach( struct ums_context *context )
 {
     ke_set_current( NULL );
@@ -433,7 +439,7 @@ ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void)
     return STATUS_SUCCESS;
 }
 
-/* The scheduler thread ends where it is. What EnterUmsSchedulingMode made goes with it. */
+/* The scheduler thread ends. Delete the context that EnterUmsSchedulingMode created. */
 void ums_scheduler_end( struct ums_context *context )
 {
     int entered = context->scheduler->proc != NULL;
