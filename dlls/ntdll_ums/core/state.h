@@ -20,8 +20,8 @@ enum                                            /* UMS_SCHEDULER_REASON [sdk] */
 #define PAYLOAD_INTERRUPT 0                     /* Blocked: suspended [seen] */
 #define PAYLOAD_SYSCALL   1                     /* Blocked: in a system call [doc] */
 
-/* Replace the state and add flags, keep the other bits, which others may change meanwhile. 0 if
-   the worker was in another state. */
+/* Replace the state and add flags. The other bits stay; other threads may change them meanwhile. 0
+   if the worker was in another state. */
 static inline int worker_move( struct ums_context *w, enum worker_state from, uint64_t to )
 {
     uint64_t word = atomic_load( &w->word );
@@ -31,33 +31,33 @@ static inline int worker_move( struct ums_context *w, enum worker_state from, ui
     return 1;
 }
 
-/* Take the worker, which runs at home, off its scheduler, whatever it is doing there. 0 if it is
-   on none. */
+/* Take the worker, which runs at home, off its scheduler, in user code or in a call. 0 if it has no
+   scheduler. */
 static inline int worker_leave( struct ums_context *w, uint64_t to )
 {
     return worker_move( w, WORKER_RUNNING, to ) || worker_move( w, WORKER_INKERNEL, to );
 }
 
-/* The carrier's transition out of CARRIED: nobody else changes the state now, so one addition does
-   it. Returns the word as it was. */
+/* The carrier's transition out of CARRIED. No other thread changes the state now, so one addition
+   is enough. Returns the old word. */
 static inline uint64_t worker_leave_carrier( struct ums_context *w, uint64_t to )
 {
     return atomic_fetch_add( &w->word, to - WORKER_CARRIED );
 }
 
-/* CARRIED to READY with no flag. One byte is stored, the state's: others change the flags in the
-   bytes above meanwhile, with locked operations on the whole word, which neither loses. Release:
-   who sees READY sees the user part. It is no barrier, and none is needed: who has set a flag
-   before it looked at the state either sees READY, or CARRIED for a little longer, and looks again
-   when it has stopped the carrier (ums_worker_stopped). */
+/* CARRIED to READY without a flag. This stores one byte, the state. Other threads may change the
+   flags in the upper bytes meanwhile, with locked operations on the whole word; neither change is
+   lost. Release: a thread that sees READY sees the user part. The store is no full barrier and
+   needs none: a thread that has set a flag, and then reads the state, sees READY; or it sees
+   CARRIED a little longer, and looks again when it has stopped the carrier (ums_worker_stopped). */
 static inline void worker_give_away( struct ums_context *w )
 {
     atomic_store_explicit( (_Atomic uint8_t *)&w->word, WORKER_READY, memory_order_release );
 }
 
-/* Hand an upcall to a scheduler that waits for it. The caller has just taken the worker off it,
-   nobody else posts. The wake-up after the store may come when the scheduler has long gone on:
-   it is spurious then. */
+/* Post an upcall to a scheduler that waits for it. The caller has just taken the worker off that
+   scheduler, so nobody else posts. The wake-up after the store may come after the scheduler has
+   continued. Then it is spurious. */
 static inline void scheduler_post( struct ums_scheduler *s, uint32_t reason, uintptr_t payload,
                                    void *param )
 {
@@ -77,7 +77,7 @@ static inline void worker_taken_off( struct ums_mark mark, struct ums_scheduler 
     scheduler_post( owner, REASON_BLOCKED, payload, NULL );
 }
 
-/* Before the worker gets a way to run at home: from here on somebody may post. */
+/* Call this before the worker can run at home. From then on another thread may post. */
 static inline void scheduler_expect( struct ums_scheduler *s, uint32_t watching )
 {
     atomic_store( &s->posted, 0 );

@@ -1,25 +1,26 @@
 /*
- * Workers: their life, and what they do themselves: block, come back, yield.
+ * Workers: how they begin and end, and what they do themselves: block, return from a call, yield.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Ownership is dropped before the scheduler is told, as on Windows: another scheduler may execute
- * the worker before the first one has entered its SchedulerProc. So after its transition a worker
- * uses only what it had read before: its scheduler, which cannot go away because it still waits for
- * the post, and its list, which it holds a reference to.
+ * A worker gives up its scheduler before that scheduler gets its upcall, as on Windows: another
+ * scheduler may execute the worker before the first one has entered its SchedulerProc. So after its
+ * transition a worker uses only what it has read before: its scheduler, which cannot end because it
+ * still waits for the post, and its list, to which the worker holds a reference.
  *
- * A home thread that gives its worker away first saves it and steps aside (ke_leave_home): what
- * comes after the transition runs in the parked_ functions, on another stack.
+ * A home thread that gives its worker away first saves the user part and leaves the worker's stack
+ * (ke_leave_home). Everything after the transition runs in the parked_ functions, on another stack.
  */
 
 #include "watch/record.h"
 #include "patience.h"
 #include "state.h"
 
-/* The home thread begins or ends something that others wait for: it must not be stopped meanwhile.
-   A count, because the last of a worker's life may overlap the first of the next one with the same
-   context. Sequentially consistent: who has stopped the thread sees what it has begun. */
+/* The home thread enters or leaves a section that other threads wait for. Nobody must stop it in
+   such a section. It is a count, because the end of one worker may overlap the start of the next
+   one with the same context. Sequentially consistent: a thread that has stopped this one sees the
+   section. */
 void ums_worker_busy( struct ums_context *w, int more )
 {
     atomic_fetch_add( &w->busy, (uint32_t)more );
@@ -27,8 +28,8 @@ void ums_worker_busy( struct ums_context *w, int more )
 
 /* ---- the home thread while the worker is away ---- */
 
-/* Sleep until the worker is to run here. A token alone does not say so: one that was meant for an
-   earlier life of this slot may come late. The state is changed before the token is given. */
+/* Sleep until the worker has to run here. A token alone does not prove that: a token for an earlier
+   worker in this slot may come late. The state changes before the token is given. */
 void ums_worker_home_wait( struct ums_context *w )
 {
     enum worker_state state;
@@ -44,9 +45,8 @@ void ums_worker_home_wait( struct ums_context *w )
            state == WORKER_CARRIED || (word & WORD_PREEMPTED));
 }
 
-/* The worker's user part is complete: let it be found on its list, and wait. If its thread were
-   stopped between push and signal, later pushes would not signal either: busy keeps others from
-   that. */
+/* The worker's user part is complete: queue it, and wait. If the thread were stopped between the
+   push and the signal, later pushes would not signal either. busy prevents that. */
 static void queue_and_wait( struct ums_context *w, enum worker_state from, uint64_t flags )
 {
     struct ums_mark mark = ums_mark( w );
@@ -68,13 +68,14 @@ static void queue_and_wait( struct ums_context *w, enum worker_state from, uint6
     if (queued) ums_worker_home_wait( w );
 }
 
-/* A worker that has breakpoints, or is inside a call that goes on here, must be resumed here. */
+/* A worker that has breakpoints, or is inside a call of this thread, must be resumed at home. */
 static uint64_t must_stay( const struct ums_context *w )
 {
     return atomic_load( &w->breakpoints ) || inside_any( &w->inside ) ? WORD_HOME : 0;
 }
 
-/* The same for one that is BLOCKED | PREEMPTED: where nobody is carried that has to be said. */
+/* The same for a worker that is BLOCKED | PREEMPTED. The handoff engine needs the flag for each
+   one. */
 uint64_t ums_worker_must_stay( const struct ums_context *w )
 {
     return ums_carry ? must_stay( w ) : WORD_HOME;
@@ -103,8 +104,8 @@ static void parked_yield( struct ums_context *w, void *param )
         if (worker_leave( w, WORKER_READY | must_stay( w ) )) break;
         ums_worker_busy( w, -1 );
 
-        /* The scheduler has taken it as blocked in the call that we are a callback of, or
-           somebody has stopped and resumed it: it has to be scheduled first, here. */
+        /* The scheduler has taken the worker as blocked in the call that this is a callback of, or
+           another thread has stopped and resumed it. It has to be executed first, at home. */
         queue_and_wait( w, WORKER_BLOCKED, WORD_HOME );
     }
     ums_note( mark, owner, EVENT_YIELD, 0 );
@@ -115,14 +116,14 @@ static void parked_yield( struct ums_context *w, void *param )
 
 /* ---- the worker itself ---- */
 
-/* To its home, if it is not there: it runs on, and its scheduler waits. */
+/* Go home, if the worker is carried. It continues there, and its scheduler waits. */
 void ums_worker_go_home( struct ums_context *w )
 {
     if (ums_worker_is_carried( w )) ke_leave_carrier( w, w->owner, ums_left_running, 0 );
 }
 
-/* Somebody wants to suspend the worker, which is carried, and may look for it in vain (ke_preempt):
-   it leaves by itself, as if it had been found here. */
+/* Another thread wants to suspend this worker, and may not find it on its carrier (ke_preempt). So
+   a carried worker leaves by itself, as if it had been preempted here. */
 void ums_worker_give_way( struct ums_context *w )
 {
     while ((atomic_load_explicit( &w->word, memory_order_relaxed ) & WORD_BARRED) &&
@@ -130,7 +131,7 @@ void ums_worker_give_way( struct ums_context *w )
         ke_leave_carrier( w, w->owner, ums_left_preempted, 0 );
 }
 
-/* The worker is about to wait in the kernel: its scheduler gets control at once. 0 if it is on no
+/* The worker is about to wait in the kernel: its scheduler gets an upcall at once. 0 if it has no
    scheduler. */
 int ums_worker_block( struct ums_context *w, uintptr_t payload )
 {
@@ -153,8 +154,8 @@ int ums_worker_block( struct ums_context *w, uintptr_t payload )
     return left;
 }
 
-/* From here on the scheduler may have taken the worker and even be gone: then this wakes whoever
-   has the slot. */
+/* The scheduler may have taken the worker meanwhile, and may even have ended. Then this wakes the
+   new owner of the slot, which does no harm. */
 static void watch( struct ums_scheduler *owner )
 {
     if (atomic_load( &owner->watching )) return;
@@ -162,8 +163,8 @@ static void watch( struct ums_scheduler *owner )
     ums_unpark( &owner->park );
 }
 
-/* The worker makes a call that may block. Its scheduler watches from now on; the first time in a
-   while it has to be woken for that. 0 if it is on no scheduler. */
+/* The worker makes a call that may block. Its scheduler watches it from now on, and is woken if it
+   has stopped its periodic looks. 0 if the worker has no scheduler. */
 int ums_worker_enter_kernel( struct ums_context *w )
 {
     struct ums_scheduler *owner;
@@ -176,7 +177,7 @@ int ums_worker_enter_kernel( struct ums_context *w )
         ke_leave_carrier( w, w->owner, ums_left_inkernel, 0 );
         return 1;
     }
-    ums_worker_busy( w, 1 );                    /* stopped in between, nobody would look */
+    ums_worker_busy( w, 1 );                    /* stopped before watch(), nobody would look */
     mark = ums_mark( w );
     word = atomic_load( &w->word );
     while (word_state( word ) == WORKER_RUNNING && !entered)
@@ -196,10 +197,10 @@ int ums_worker_enter_kernel( struct ums_context *w )
     return entered;
 }
 
-/* A call that ums_worker_block or ums_worker_enter_kernel announced is over and its result in
-   place. If the worker has been told or taken as blocked, it goes to its list and this returns
-   when it is executed. A callback or APC out of the call may have yielded: then it is RUNNING
-   already, or on its way back into the call. */
+/* The end of a call that ums_worker_block or ums_worker_enter_kernel announced; its result is in
+   place. If the worker was reported or taken as blocked, queue it, and return when it is executed.
+   A callback or an APC during the call may have yielded: then the worker is RUNNING already, or is
+   returning into the call. */
 void ums_worker_back( struct ums_context *w )
 {
     struct ums_mark mark = ums_mark( w );
@@ -207,7 +208,7 @@ void ums_worker_back( struct ums_context *w )
     if (worker_move( w, WORKER_INKERNEL, WORKER_RUNNING ))
     {
         ums_note( mark, NULL, EVENT_BACK, 0 );
-        /* set while the thread stood still in that state */
+        /* set by another thread, while this one stood still in that state */
         if (w->preempted) ke_continue( w );
         return;
     }
@@ -217,7 +218,7 @@ void ums_worker_back( struct ums_context *w )
 
 static void yield_at_home( struct ums_context *w, void *param )
 {
-    /* in a callback out of a call that was announced: it is still going on */
+    /* in a callback during an announced call: that call continues */
     int in_call = word_state( atomic_load( &w->word ) ) != WORKER_RUNNING;
 
     ke_leave_home( w, parked_yield, param );
@@ -234,8 +235,8 @@ static __attribute__((noinline)) int32_t yield_slowly( void *param, int32_t succ
     return success;
 }
 
-/* The switch is the last thing in the plain way, and a jump: it returns to our caller. Who is
-   carried is a worker. */
+/* On the fast path the switch is a tail call: it returns to our caller. A carried thread is always
+   a worker. */
 int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status status ) )
 {
     struct ums_context *w = ke_current();
@@ -245,9 +246,9 @@ int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status s
     return ke_leave_carrier( w, w->owner, ums_left_yield, (uintptr_t)param );
 }
 
-/* To its list, with one exchange of its word. Whoever makes it has the worker to itself until it is
-   linked; one that kills it meanwhile leaves the push to us. So the list is referenced before. 0: the
-   word has changed, and is *word now. */
+/* Queue the worker, with one exchange of its word. Whoever makes the exchange owns the worker until
+   it is linked; a kill in between leaves the push to that thread. So it takes its reference to the
+   list before. 0: the word has changed, and *word is the new one. */
 int ums_worker_queue( struct ums_context *w, uint64_t *word, uint64_t next )
 {
     struct ums_mark mark = ums_mark( w );
@@ -276,8 +277,8 @@ uint32_t ums_workers_alive( void )
     return atomic_load( &ums_alive );
 }
 
-/* A dead one, which need not have been dequeued: whoever pushes it, or walks over the chain that it is
-   in, is waited for. */
+/* A dead worker may not have been dequeued yet. Wait for the thread that pushes it, or that walks
+   over its chain. */
 static int use_again( struct ums_context *w )
 {
     int64_t begin = ke_clock();
@@ -288,7 +289,7 @@ static int use_again( struct ums_context *w )
     return worker_move( w, WORKER_DEAD, WORKER_STARTING );
 }
 
-/* A thread is about to be made with this context. What the client has stored as user context
+/* A thread is about to be created with this context. The user context that the client has stored
    stays [seen]. */
 ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *param,
                             struct ums_context **worker )
@@ -318,7 +319,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     atomic_store( &w->at_host, 1 );             /* until it is a worker */
     atomic_store( &w->alert, 0 );
     atomic_fetch_add( &ums_alive, 1 );
-    /* holds end by themselves */
+    /* holds are not cleared: each is released by its holder */
     atomic_fetch_and( &w->word, ~(WORD_HALTED | WORD_PARKED | WORD_WAITS) );
     atomic_store( &w->park.token, 0 );
     atomic_fetch_add( &w->refs, 1 );
@@ -327,8 +328,8 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     return STATUS_SUCCESS;
 }
 
-/* The thread exists and stands still: what it is has to be known before anybody can suspend or
-   resume it. */
+/* The thread exists and is suspended. It has to be known as a worker before another thread can
+   suspend or resume it. */
 void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid )
 {
     w->teb = teb;
@@ -336,7 +337,7 @@ void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid )
     ums_thread_id_set( w, tid );
 }
 
-/* There will be no thread after all. */
+/* The thread could not be created. */
 void ums_worker_unbind( struct ums_context *w )
 {
     atomic_fetch_sub( &ums_alive, 1 );
@@ -357,7 +358,7 @@ static void note_start( struct ums_context *w )
         ums_record_event( NULL, mark.stamp, EVENT_START, tid & 0xffff, mark.worker, tid >> 16 );
 }
 
-/* On the new thread, before its start routine: become a worker, go to the list, and return when
+/* On the new thread, before its start routine: become a worker, queue it, and return when it is
    executed. */
 void ums_worker_start( struct ums_context *w )
 {
@@ -370,11 +371,11 @@ void ums_worker_start( struct ums_context *w )
     ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_STARTING );
 }
 
-/* The home thread is on its last way into the kernel. It is an ordinary thread from here on.
-   Terminated is set before the context is queued [seen]; after the push the client may delete it,
-   and the slot is given back last. Owner and list are read when nobody can stop the thread any
-   more: a suspension before that may have moved the worker to another scheduler. Until the end
-   whoever suspends the thread finds it by its id, deleted or not (ums_context_of_ending). */
+/* The home thread is about to end in the kernel, and becomes a plain thread. The context is marked
+   terminated before it is queued [seen]. After the push the client may delete it, so the reference
+   is dropped last. Owner and list are read when nobody can stop the thread any more: a suspension
+   before that may have moved the worker to another scheduler. A thread that suspends this one finds
+   the context by the thread id until the end, even if it was deleted (ums_context_of_ending). */
 void ums_worker_end( struct ums_context *w )
 {
     struct ums_scheduler *owner;

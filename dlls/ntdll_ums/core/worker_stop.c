@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The worker's home thread has been suspended or ended, by a call that the hook has seen (entry/) or by
- * another process (host/ke_warden.c). These functions bring the worker's state into line with that.
- * Any thread calls them.
+ * The worker's home thread has been suspended or ended, by a call that the hook has seen (entry/)
+ * or by another process (host/ke_warden.c). These functions bring the worker's state into line with
+ * that. Any thread calls them.
  */
 
 #include "patience.h"
@@ -14,11 +14,12 @@
 
 /* ---- its thread is ended ---- */
 
-/* Somebody has ended the worker's thread from outside: it runs no more. If it is carried it is taken
-   off its carrier first: WORD_SUSPENDED keeps it from being executed again. A carrier that has ended
-   has taken it along. One that stands still is left for later: then whoever lets it go on comes
-   here (hook_kill.c), or the carrier itself (carry.c). kill_pending is set before we look, and
-   they look at it after the worker has left: so one of us sees to the rest. */
+/* Another thread has ended the worker's thread, which does not run any more. A carried worker is
+   first taken off its carrier; WORD_SUSPENDED keeps it from being executed again. If the carrier
+   has ended, the worker ended with it. If the carrier stands still, the kill is finished later, by
+   the thread that resumes the carrier (hook_suspend.c) or by the carrier itself (carry.c).
+   kill_pending is set before the look at the carrier here, and they read it after the worker has
+   left. So one of the two finishes the kill. */
 void ums_worker_killed( struct ums_context *w )
 {
     atomic_fetch_or( &w->word, WORD_SUSPENDED );
@@ -26,8 +27,8 @@ void ums_worker_killed( struct ums_context *w )
     ums_worker_killed_finish( w );
 }
 
-/* Returns the word that was replaced, 0 if it is dead already. Nobody executes it, and it does nothing
-   any more; but others may dequeue it, or end its wait, meanwhile. */
+/* Returns the word that was replaced; 0 if the worker is dead already. Nobody executes the worker,
+   and its thread does not run. But other threads may dequeue it, or end its wait, meanwhile. */
 static uint64_t make_dead( struct ums_context *w )
 {
     uint64_t word = atomic_load( &w->word );
@@ -37,10 +38,12 @@ static uint64_t make_dead( struct ums_context *w )
     return word;
 }
 
-/* Who pushes it: whoever has made it QUEUED has done so, or is about to, and has the list (ums_list_of);
-   whoever takes LINKED off it; or else we. Marked terminated, and "on" the list, before it can be seen
-   dead: from then on somebody may dequeue it, delete it and use it again. So nothing of it is touched
-   behind the push, but the reference of its home thread, which is given back last. */
+/* Three threads may have to push a killed worker. If the word was QUEUED, whoever made it QUEUED
+   has pushed it or is about to, and has its own reference to the list (ums_list_of). If the word
+   was LINKED, whoever clears LINKED pushes it. Otherwise this function does. The worker is marked
+   terminated, and "on" names its list, before it can be seen dead: from then on a client may
+   dequeue it, delete it and use it again. So nothing of it is touched after the push, except for
+   the reference of its home thread, which is dropped last. */
 void ums_worker_killed_finish( struct ums_context *w )
 {
     enum ke_preempted left = KE_TRY_AGAIN;
@@ -84,8 +87,9 @@ void ums_worker_left_behind( struct ums_context *w )
 
 /* ---- its thread is stopped ---- */
 
-/* It stands still and has been given breakpoints, which are its own thread's: so that is where it is
-   resumed. What is not parked finds out when it parks. */
+/* The worker stands still and has been given breakpoints. They are in its own thread's debug
+   registers, so it has to be resumed at home. A worker that is not parked checks this itself when
+   it parks. */
 void ums_worker_pin( struct ums_context *w )
 {
     uint64_t word = atomic_load( &w->word );
@@ -96,8 +100,8 @@ void ums_worker_pin( struct ums_context *w )
     while (!atomic_compare_exchange_weak( &w->word, &word, word | WORD_HOME ));
 }
 
-/* Its scheduler is about to be killed: it is taken as blocked at once. If it is in a call it comes
-   to its list when that is over; one that ran has been stopped. */
+/* The worker's scheduler is about to be killed: take the worker as blocked at once. A worker in a
+   call is queued when that call is over. A worker that ran has been stopped before. */
 void ums_worker_taken( struct ums_context *w )
 {
     struct ums_scheduler *owner = w->owner;
@@ -109,10 +113,10 @@ void ums_worker_taken( struct ums_context *w )
 }
 
 /* The worker's home thread has been suspended, and not in a section that others wait for (busy). If
-   the worker runs, take it off its scheduler [seen: payload 0]: we do that at home, the carrier does
-   it on a carrier. A worker in a kernel call is left alone, its scheduler will find it blocked; in
-   any other state it has no scheduler. only_if: NULL, or a condition on each word that is seen.
-   Returns the word that was replaced, 0 if none was: a word is never 0 in these states.
+   the worker runs, take it off its scheduler [seen: payload 0]: we do that at home, the carrier
+   does it on a carrier. A worker in a kernel call is left alone, its scheduler will find it
+   blocked; in any other state it has no scheduler. only_if: NULL, or a condition on each word that
+   is seen. Returns the word that was replaced, 0 if none was: a word is never 0 in these states.
 
    A carrier that stands still before it has become the owner is not found; then the wait ends after
    UMS_PATIENCE, and the worker leaves when it gives way. */
@@ -143,8 +147,8 @@ static uint64_t take_off( struct ums_context *w, uint64_t stopped,
     }
 }
 
-/* Who is counted in the word of the exchange has suspended the thread, or is about to, for himself;
-   who counts later finds STOPPED and leaves the thread alone (ums_special_suspend). */
+/* Whoever is counted in the word of the exchange has suspended the thread itself, or is about to.
+   Whoever counts later finds STOPPED, and does not suspend the thread (ums_special_suspend). */
 int ums_worker_stopped( struct ums_context *w )
 {
     uint64_t word = take_off( w, WORD_STOPPED, NULL );
@@ -152,17 +156,17 @@ int ums_worker_stopped( struct ums_context *w )
     return word && !(word & WORD_SUSPENDED);
 }
 
-/* Its thread does not leave the parking place, or the signal, before the worker is executed here. So
-   it is like one that was preempted and has to stay at home. */
+/* The thread does not leave its parking place, or its signal handler, before the worker is executed
+   at home. So the worker is marked as one that was preempted and has to stay at home. */
 void ums_worker_held( struct ums_context *w )
 {
     take_off( w, WORD_PREEMPTED | WORD_HOME, NULL );
 }
 
 /* A suspension that is not complete does not count for a worker at home: its thread may still run,
-   and may even be busy. If it were taken off its scheduler now, it would run on without one, and then
-   park with WORD_STOPPED, from which nobody wakes it. Whoever makes the suspension, the worker itself
-   included, takes it off when its thread stands still. */
+   and may even be busy. If it were taken off its scheduler now, it would run on without one, and
+   then park with WORD_STOPPED, from which nobody wakes it. Whoever makes the suspension, the worker
+   itself included, takes it off when its thread stands still. */
 static int is_suspended( const struct ums_context *w, uint64_t word )
 {
     if (word_state( word ) == WORKER_CARRIED) return (word & (WORD_SUSPENDED | WORD_HOLD)) != 0;
@@ -170,20 +174,21 @@ static int is_suspended( const struct ums_context *w, uint64_t word )
            !atomic_load( &w->self_suspending );
 }
 
-/* Its scheduler stood still in the middle of our code, and goes on. It may have kept a worker that was
+/* The worker's scheduler stood still in our code, and continues. It may have kept a worker that was
    suspended meanwhile. */
 void ums_worker_kept( struct ums_context *w )
 {
     take_off( w, WORD_STOPPED, is_suspended );
 }
 
-/* Its thread is suspended, sleeps in a page fault, and stops before its next instruction: as if it
-   had stopped. word: as it was when it was found there. 0: it has done something since, or somebody
-   else is suspending it: whoever executes a stopped worker resumes its thread once. */
+/* The worker's thread is suspended while it sleeps in a page fault, and will stop before its next
+   instruction. So it counts as stopped. word: the word when it was found there. 0: the worker has
+   moved since, or another thread is suspending it; Execute resumes the thread of a stopped worker
+   only once. */
 int ums_worker_faulted( struct ums_context *w, uint64_t word )
 {
-    struct ums_scheduler *owner = w->owner;     /* of this word: the number in it is of one
-                                                   execute */
+    struct ums_scheduler *owner = w->owner;     /* belongs to this word: each execute has its own
+                                                   number */
     struct ums_mark mark;
 
     if (word & (WORD_BARRED | WORD_SUSPENDING)) return 0;
@@ -194,8 +199,8 @@ int ums_worker_faulted( struct ums_context *w, uint64_t word )
     return 1;
 }
 
-/* If it was taken off its scheduler for a suspension, or waited meanwhile, and both is over: to its
-   list [seen]. word: as it was seen. */
+/* Queue a worker that was taken off its scheduler for a suspension, or that waited, if both are
+   over [seen]. word: the word that the caller has read. */
 void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
 {
     do if (word_state( word ) != WORKER_BLOCKED || (word & (WORD_BARRED | WORD_WAITS)) ||
@@ -203,9 +208,9 @@ void ums_worker_queue_stopped( struct ums_context *w, uint64_t word )
     while (!ums_worker_queue( w, &word, (word & ~WORD_STATE) | WORKER_QUEUED ));
 }
 
-/* Its thread is about to be resumed for good. One that was stopped at home goes on when it is
-   executed, which may happen at once: word is what the end of the suspension has left, and by now
-   it may run again. 1: do not resume its thread now. */
+/* The last suspension of the worker ends. A worker that was stopped at home continues when it is
+   executed, which may happen at once. word is the word without the suspension; the worker may run
+   again by now. 1: do not resume its thread. */
 int ums_worker_continued( struct ums_context *w, uint64_t word )
 {
     ums_worker_queue_stopped( w, word );
