@@ -1,12 +1,11 @@
 /*
- * ke.h: the only seam to the host ("kernel executive").
+ * ke.h: the interface to the host ("kernel executive"). The core uses the host through this alone.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Implemented by ke_win32.c (Wine, Windows) and, for the white-box tests, by tests/ke_fake.c. None
- * of these takes a lock that a worker can hold or allocates from a heap, but for the two that say
- * so.
+ * host/ implements it for Wine and Windows, and tests/ke_fake.c for the white-box tests. None of
+ * these functions takes a lock that a worker can hold, or allocates from a heap.
  */
 #ifndef UMS_KE_H
 #define UMS_KE_H
@@ -18,23 +17,22 @@
 struct ums_context;
 struct ums_scheduler;
 
-/* ---- memory: address space that is never given back, so that stale pointers stay readable ---- */
+/* ---- memory: address space that is never freed, so that stale pointers stay readable ---- */
 
 /* Reserve size bytes; NULL when there is no room. Only at start. */
 void *ke_reserve( size_t size );
-/* Make part of a reservation usable and zero; may be called again for memory that is usable
-   already, which is left as it is. 0 when memory is short. Enters the kernel, takes no user-mode
-   lock. */
+/* Make part of a reservation usable and zero. Memory that is usable already stays as it is. 0 when
+   memory is short. Enters the kernel, takes no user-mode lock. */
 int ke_commit( void *addr, size_t size );
 
 /* ---- waiting on a word of this process ---- */
 
 /* Sleep while *word == value, until ke_wake or the time-out (relative, 100 ns; NULL: none).
-   Returns at any time without a reason; the caller looks again. On Wine this is a raw futex,
-   outside any NT call: a parked home thread holds no system-call frame. */
+   May return without a reason; the caller looks again. On Wine this is a raw futex, outside any NT
+   call: a parked home thread has no system-call frame. */
 void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
-/* Wake one sleeper, or all. A word whose memory went to something else gives a spurious wake-up,
-   never a fault. */
+/* Wake one sleeper, or all. If the word's memory has another use by now, the wake-up is spurious;
+   it never faults. */
 void ke_wake( _Atomic uint32_t *word, int all );
 /* monotonic, 100 ns */
 int64_t ke_clock( void );
@@ -48,9 +46,9 @@ ums_status ke_event_duplicate( void *event, void **copy );
 
 /* ---- this thread ---- */
 
-/* The UMS context of the calling thread, NULL on a plain thread. One load from the TEB. And where
-   in the TEB it is, for prefetching. Each switch asks: a host may have both inline, in the header
-   that KE_INLINE names. */
+/* The UMS context of the calling thread, NULL on a plain thread: one load from the TEB. And its
+   offset in the TEB, for prefetching. Each switch uses both, so a host may define them inline, in
+   the header that KE_INLINE names. */
 #ifdef KE_INLINE
 #include KE_INLINE
 #else
@@ -72,8 +70,9 @@ struct ke_part
     _Alignas(8) unsigned char opaque[KE_PART_SIZE];
 };
 
-/* The calling thread becomes this context's, or whichever that was is that no more. In between it is
-   noticed when another process suspends or ends it. Enter the kernel. */
+/* The calling thread becomes the context's thread; the context's thread, which may be another one,
+   stops being that. In between the host notices when another process suspends or ends the thread.
+   Enter the kernel. */
 void ke_thread_enters( struct ums_context *context );
 void ke_thread_leaves( struct ums_context *context );
 /* The context is given to a new thread; the thread that had it before may still be ending. */
@@ -92,8 +91,8 @@ enum ke_sleep
     KE_ASLEEP
 };
 
-/* What does a thread do that is in a call? Where it sleeps, place says where; two sleeps may be in the
-   same place. Enters the kernel. */
+/* What does a thread do that is in a call? Where it sleeps, place says where; two sleeps may be in
+   the same place. Enters the kernel. */
 enum ke_sleep ke_find_sleep( uint32_t host_thread, struct ke_place *place );
 
 /* Does a thread sleep, outside the kernel's calls, for a page? And where. 0 if it has ended. */
@@ -103,13 +102,13 @@ int ke_in_fault( uint32_t host_thread, struct ke_place *place );
    over. Enters the kernel. */
 void ke_report_fault( struct ums_context *w, uint64_t word, const struct ke_place *place );
 
-/* Resume the worker's thread, which was suspended from outside. Enters the kernel. */
+/* Resume the worker's thread, which another thread has suspended. Enters the kernel. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid );
 
 /* Something did not happen in UMS_PATIENCE (core/patience.h): log it. Enters the kernel. */
 void ke_gave_up( const char *awaited );
 
-/* The calling thread ends, without a word to anybody. */
+/* End the calling thread without notifying anybody. */
 _Noreturn void ke_end_thread( uint32_t status );
 
 /* ---- scheduler stacks ---- */
@@ -117,26 +116,26 @@ _Noreturn void ke_end_thread( uint32_t status );
 /* Enter the scheduler's entry point with these arguments on a stack base kept in s->base; returns
    when an activation returns. Sets s->teb and s->stack. */
 void ke_scheduler_run( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param );
-/* Leave all frames above that base and enter the entry point again. Never returns. */
+/* Drop all frames above that base and enter the entry point again. Never returns. */
 _Noreturn void ke_scheduler_upcall( struct ums_scheduler *s, uint32_t reason, uintptr_t payload,
                                     void *param );
 
 /* ---- user parts of workers ---- */
 
-/* Memory for the home thread to park in, kept for the context's slot for ever. 0: memory is
+/* Allocate the parking place of the home thread. The context's slot keeps it for ever. 0: memory is
    short. Enters the kernel. */
 int ke_home_prepare( struct ums_context *w );
 
-/* On the worker's home thread: save the user part in w, leave its stack and call parked( w, arg );
-   when that returns, go on with the user part. If the user part has been handed to others
-   meanwhile, they have gone on with it and this has returned there: w->success. arg may point into
-   the worker's stack, and is good until the user part is handed over. Where the host does not
-   carry, parked is called in place. */
+/* On the worker's home thread: save the user part in w, leave the worker's stack and call parked(
+   w, arg ). When that returns, continue the user part here. If another thread has continued the
+   user part meanwhile, this function has returned there, with w->success. arg may point into the
+   worker's stack; it is valid until the user part is handed over. Where the host does not carry,
+   parked is called in place. */
 int32_t ke_leave_home( struct ums_context *w,
                         void (*parked)( struct ums_context *w, void *arg ), void *arg );
 
-/* On the worker's home thread, when a call of its is over: somebody has given it other registers
-   meanwhile (w->preempted is set). Go on with those. */
+/* On the worker's home thread, at the end of a call: another thread has set its registers meanwhile
+   (w->preempted is set). Continue with those. */
 _Noreturn void ke_continue( struct ums_context *w );
 
 /* On a carrier, whose scheduler is s: save the user part in w, become the scheduler thread again
@@ -145,23 +144,24 @@ int32_t ke_leave_carrier( struct ums_context *w, struct ums_scheduler *s,
                            void (*left)( struct ums_scheduler *s, struct ums_context *w,
                                          uintptr_t arg ), uintptr_t arg );
 
-/* On the scheduler thread s, whose frames are of no more use: go on as the worker. Does not return;
-   it has a type only so that a call at the end of a function is a jump. */
+/* On the scheduler thread s, whose frames are not needed any more: continue as the worker. Does not
+   return; it has a return type so that the compiler makes a tail call of it. */
 int32_t ke_carry( struct ums_scheduler *s, struct ums_context *w );
 
 enum ke_preempted
 {
     KE_PREEMPTED,
-    KE_TRY_AGAIN,                               /* it is in the middle of something */
-    KE_CARRIER_STOPPED,                         /* the same, and it stands still there: whoever has
-                                                   suspended the scheduler may be our caller */
-    KE_CARRIER_GONE                             /* the thread has ended, and the worker with it */
+    KE_TRY_AGAIN,                               /* the carrier is in our code */
+    KE_CARRIER_STOPPED,                         /* the same, and it is suspended there: our caller
+                                                   may have suspended it */
+    KE_CARRIER_GONE                             /* the carrier has ended, and the worker with it */
 };
 
 /* Take w, which runs on s's thread as we look (s may be wrong or NULL), off it: that thread will
    call ums_left_preempted on its base, with the whole state of the worker saved. Not on the
-   scheduler's own thread. Enters the kernel. WORD_SUSPENDED or WORD_HOLD is set: so a worker that makes one call
-   after the other, or stands still, leaves by itself with its next call (ums_worker_give_way). */
+   scheduler's own thread. Enters the kernel. WORD_SUSPENDED or WORD_HOLD is set: so a worker that
+   makes one call after the other, or stands still, leaves by itself with its next call
+   (ums_worker_give_way). */
 enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w );
 
 #endif /* UMS_KE_H */

@@ -60,7 +60,7 @@ static void queue_and_wait( struct ums_context *w, enum worker_state from, uint6
     ums_list_ref( list );
     if ((queued = worker_move( w, from, WORKER_QUEUED | flags )))
     {
-        ums_note( mark, NULL, EVENT_QUEUE, 0 ); /* who takes it off the list comes later */
+        ums_note( mark, NULL, EVENT_QUEUE, 0 ); /* before another thread can dequeue it */
         ums_list_push( list, w );
     }
     ums_list_unref( list );
