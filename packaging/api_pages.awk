@@ -133,7 +133,9 @@ function write_page( page,    file, list, i, n, text )
         print ".Nm " list[i] (i < n ? " ," : "") > file
     }
     print ".Nd " titles[page] "\n.Sh SYNOPSIS\n.In " header_of[page] > file
+    print ".na" > file                          # groff 1.23 warns of a line that it cannot stretch
     for (i = 1; i <= n; i++) if (list[i] !~ /^Zw/) synopsis( list[i], file )
+    print ".ad" > file
     print ".Sh DESCRIPTION\n" description( intro[header_of[page]] ) > file
     for (i = 1; i <= n; i++)
     {

@@ -69,6 +69,26 @@ static void print_host( void )
             version.dwBuildNumber );
 }
 
+/* As whoever sits before Wine calls the file; on Windows, and if Wine has no such name, as Windows does. */
+static void print_path( HMODULE module )
+{
+    char *(CDECL *get_unix_name)( const WCHAR * );
+    WCHAR path[MAX_PATH] = L"";
+    char name[3 * MAX_PATH] = "", *unix_name;
+
+    GetModuleFileNameW( module, path, MAX_PATH );
+    get_unix_name = (void *)GetProcAddress( GetModuleHandleA( "kernel32.dll" ),
+                                            "wine_get_unix_file_name" );
+    if (get_unix_name && (unix_name = get_unix_name( path )))
+    {
+        print( "%s", unix_name );
+        HeapFree( GetProcessHeap(), 0, unix_name );
+        return;
+    }
+    WideCharToMultiByte( CP_ACP, 0, path, -1, name, sizeof(name), NULL, NULL );
+    print( "%s", name );
+}
+
 /* From its version resource. */
 static void print_module( const char *label, const char *name )
 {
@@ -76,11 +96,10 @@ static void print_module( const char *label, const char *name )
     HRSRC resource = module ? FindResourceA( module, MAKEINTRESOURCEA( VS_VERSION_INFO ),
                                              (LPCSTR)RT_VERSION ) : NULL;
     const WORD *at = resource ? LockResource( LoadResource( module, resource ) ) : NULL;
-    char path[MAX_PATH] = "";
 
     if (!module) return;
-    GetModuleFileNameA( module, path, sizeof(path) );
-    print( "%-12s %s", label, path );
+    print( "%-12s ", label );
+    print_path( module );
     /* length, value's length, type, key, padding, then the fixed part */
     if (at && SizeofResource( module, resource ) >= 40 + sizeof(VS_FIXEDFILEINFO))
     {

@@ -78,7 +78,7 @@ done
 # each function that the DLLs export and the headers declare has a page, whose text is the header's
 for function in $(sed -n 's/^[A-Z_]* \(WINAPI\|NTAPI\) \([A-Za-z]*\)(.*/\2/p' "$here"/../../include/*.h); do
     MANWIDTH=999 man -M "$tmp/dev/usr/share/man" 3 "$function" > "$tmp/out" 2>&1 || die "$function has no man page"
-    grep -q "^     $function(" "$tmp/out" || [ "${function#Zw}" != "$function" ] || die "the man page of $function does not declare it"
+    grep -q "^ *$function(" "$tmp/out" || [ "${function#Zw}" != "$function" ] || die "the man page of $function does not declare it"
 done
 MANWIDTH=999 man -M "$tmp/dev/usr/share/man" 3 UmsThreadYield > "$tmp/out" 2>&1
 grep -q 'Give the processor back to the scheduler' "$tmp/out" || die 'the man page of UmsThreadYield does not say what it does'

@@ -42,7 +42,7 @@ info -- "$umsrun" --info
 head -n 1 out | grep -q '^User-Mode Scheduling works here: by the shim, for this program as it is$' || wrong 'the answer is not first'
 grep -q CreateUms out && wrong 'names without --verbose'
 info -- "$umsrun" --info --verbose
-found 0 'under the launcher' '^host  *wine-[0-9].* on Linux ' '^program .*umsinfo.exe$' '^shim .*kernel32_ums.dll, version ' \
+found 0 'under the launcher' '^host  *wine-[0-9].* on Linux ' '^program  */.*umsinfo.exe$' '^shim  */.*kernel32_ums.dll, version ' \
     '^engine  *carry: .*trial went well' '^engine  *not handoff: ' '^hook  *dispatcher: ' '^hook  *not stubs: ' \
     '^settings  *all as by default$' ' CreateUmsCompletionList  *shim  kernel32_ums.dll+0x' \
     ' RtlGetNextUmsListItem  *shim  ntdll_ums.dll+0x' ' ZwWorkerFactoryWorkerReady  *shim  ntdll_ums.dll+0x' \
