@@ -1,15 +1,19 @@
-# The model of who owns a worker (ums.pml), tried out by spin in small worlds: what has to hold does, and seeded mistakes are
-# found. Not without spin.
+# The models of who owns a worker (ums.pml) and of its waits without a thread (waits.pml), tried out by spin in small worlds:
+# what has to hold does, and seeded mistakes are found. Not without spin.
 
 find_program(UMS_SPIN spin NO_CMAKE_FIND_ROOT_PATH)
 if(NOT UMS_SPIN)
     return()
 endif()
 
-function(ums_add_model_test name want)
-    add_test(NAME model.${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/run.sh ${want} ${CMAKE_CURRENT_LIST_DIR}/ums.pml
+function(ums_add_test_of_model model name want)
+    add_test(NAME model.${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/run.sh ${want} ${CMAKE_CURRENT_LIST_DIR}/${model}
         ${CMAKE_CURRENT_BINARY_DIR}/model/${name} ${ARGN})
     set_tests_properties(model.${name} PROPERTIES LABELS model TIMEOUT 300)
+endfunction()
+
+function(ums_add_model_test name want)
+    ums_add_test_of_model(ums.pml ${name} ${want} ${ARGN})
 endfunction()
 
 set(one -DWORKERS=1)
@@ -76,3 +80,33 @@ ums_add_mistake(executed_before_suspended ${itself_and_another})
 ums_add_mistake(tried_before_suspended ${itself_and_another})
 ums_add_mistake(fault_takes_suspended ${faults})
 ums_add_mistake(fault_is_not_queued ${faults})
+
+# ---- waits.pml ----
+
+set(times -DTIMES -DROUNDS=1)
+
+ums_add_test_of_model(waits.pml waits_alerts holds -DALERTERS=2)
+ums_add_test_of_model(waits.pml waits_suspended holds -DALERTERS=2 -DHOLDERS=1)
+ums_add_test_of_model(waits.pml waits_killed holds -DKILL -DHOLDERS=1)
+ums_add_test_of_model(waits.pml waits_times holds ${times})
+ums_add_test_of_model(waits.pml waits_times_killed holds -O1 ${times} -DKILL)
+ums_add_test_of_model(waits.pml waits_times_suspended holds -O1 ${times} -DHOLDERS=1)
+
+function(ums_add_mistake_in_waits name)
+    string(TOUPPER MISTAKE_${name} macro)
+    ums_add_test_of_model(waits.pml mistake.waits_${name} fails ${ARGN} -D${macro})
+endfunction()
+
+ums_add_mistake_in_waits(no_second_look)
+ums_add_mistake_in_waits(looks_first)
+ums_add_mistake_in_waits(does_not_look_again -DALERTERS=2)
+ums_add_mistake_in_waits(ender_is_killed)
+ums_add_mistake_in_waits(ends_any_wait ${times})
+ums_add_mistake_in_waits(alert_ends_sleep ${times})
+ums_add_mistake_in_waits(expects_before_state ${times})
+ums_add_mistake_in_waits(reads_pokes_late ${times})
+ums_add_mistake_in_waits(next_look_stays ${times})
+ums_add_mistake_in_waits(queues_suspended -DHOLDERS=1)
+ums_add_mistake_in_waits(resume_ends_wait -DHOLDERS=1)
+ums_add_mistake_in_waits(resume_queues_not -DHOLDERS=1)
+ums_add_mistake_in_waits(kill_pushes_queued -DKILL)
