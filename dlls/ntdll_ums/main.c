@@ -152,17 +152,25 @@ static void choose_park( void )
     choose( "park", "address", !futex, futex ? "not needed" : "it works everywhere" );
 }
 
-/* A thread that sleeps with RtlWaitOnAddress in its parking place waits for alerts of its own. Before
-   the hook is chosen: what it has to see depends on it. */
-static void choose_waits( void )
+/* A thread that sleeps with RtlWaitOnAddress in its parking place waits for alerts of its own. NULL, or why
+   the host has to make the waits. Before the hook is chosen: what it has to see depends on it. */
+static const char *start_waits( void )
 {
-    const char *why = !ums_setting( SETTING_USER_WAITS ) ? "UMS_USER_WAITS does not ask for it"
+    const char *why = !lstrcmpA( ums_setting_text( SETTING_USER_WAITS ), "off" )
+                      ? "UMS_USER_WAITS asks for the host's"
                       : !ke_parks_outside() ? "threads park with alerts of their own"
                       : !ums_timer_init() ? "memory is short" : NULL;
 
     ums_waits_here = !why;
-    choose( "waits", "user", !why, why ? why : "UMS_USER_WAITS asks for it" );
-    choose( "waits", "kernel", !!why, why ? "it works everywhere" : "UMS_USER_WAITS asks for another" );
+    return why;
+}
+
+/* The hook may have found a reason against it. */
+static void choose_waits( const char *why )
+{
+    if (!why && !ums_waits_here) why = "other software has patched these calls, and wants to see them";
+    choose( "waits", "user", !why, why ? why : "the faster ones, and threads park outside the host's" );
+    choose( "waits", "kernel", !!why, why ? "they work everywhere" : "not needed" );
 }
 
 static const char *host_name( void )
@@ -191,7 +199,7 @@ static const char *check_wine( const char *version )
 /* NULL, or why it cannot be done here. */
 static const char *start( void )
 {
-    const char *why = "memory is short", *engine, *wine = host_name(), *refusal;
+    const char *why = "memory is short", *engine, *wine = host_name(), *refusal, *no_waits;
     const struct hook *hook;
     HMODULE pinned;
     int hud;
@@ -204,8 +212,9 @@ static const char *start( void )
         !ums_factory_init() || !ums_handles_init() || !ke_init( &why ) || !ums_manager_init())
         return why;
     choose_park();
-    choose_waits();
+    no_waits = start_waits();
     if (!(hook = find_hook( &why )) || !(engine = start_engine( hook, &why ))) return why;
+    choose_waits( no_waits );
 
     /* threads may be inside the hook at any time from now on */
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,

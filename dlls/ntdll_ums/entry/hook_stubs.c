@@ -335,6 +335,8 @@ int ums_hook_stubs_find( const char **why )
         if (!stub) continue;
         if (!is_stub( stub )) *why = note_foreign( ums_call_rows[i].name, foreign_jump( stub ) );
         if (!is_stub( stub ) && !foreign_jump( stub )) goto failed;
+        /* what is answered without the call would not be seen by who has patched it */
+        if (!is_stub( stub ) && ums_call_rows[i].here) ums_waits_here = 0;
         prepare( i, stub, place, i );
     }
     *why = "memory cannot be made executable";
