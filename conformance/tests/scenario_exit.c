@@ -45,6 +45,8 @@ struct stage
 static enum ending ending;
 static struct stage *stage;
 static HANDLE never, mutex;
+static SRWLOCK gate = SRWLOCK_INIT;
+static CONDITION_VARIABLE nothing = CONDITION_VARIABLE_INIT;
 static volatile LONG blocked_count, running_count, riding_count, ender_there, go, detaching;
 static struct kit_worker *parked;
 
@@ -84,8 +86,13 @@ static void on_call( DWORD reason, BOOL process_ends )
 
 static DWORD blocked_body( struct kit_worker *worker )
 {
-    (void)worker;
     InterlockedIncrement( &blocked_count );
+    if (worker->arg == &never) Sleep( INFINITE );
+    if (worker->arg == &gate)
+    {
+        AcquireSRWLockExclusive( &gate );
+        SleepConditionVariableSRW( &nothing, &gate, 10 * KIT_LIMIT, 0 );
+    }
     WaitForSingleObject( never, INFINITE );
     return 0;
 }
@@ -172,7 +179,7 @@ static BOOL is_ended_by_worker( void )
            ending != END_KILLED;
 }
 
-/* The scene: two blocked, one parked, one never executed; one spinning and one making calls on
+/* The scene: four blocked, two of them without the kernel, one parked, one never executed; one spinning and one making calls on
    schedulers of their own; perhaps one that yields, and one in a DllMain. */
 static void end_process( void )
 {
@@ -186,12 +193,14 @@ static void end_process( void )
     first->on_upcall = ending_upcall;
     kit_add_worker( first->list, blocked_body, NULL );
     kit_add_worker( first->list, blocked_body, NULL );
+    kit_add_worker( first->list, blocked_body, &never );
+    kit_add_worker( first->list, blocked_body, &gate );
     kit_add_worker( second->list, running_body, NULL );
     kit_add_worker( third->list, riding_body, NULL );
     kit_add_worker( kit_new_list(), blocked_body, NULL );
     parked = kit_add_worker( first->list, parked_body, NULL );
     kit_start();
-    if (!kit_wait_value( &blocked_count, 2 )) return;
+    if (!kit_wait_value( &blocked_count, 4 )) return;
     if (!kit_wait_value( &running_count, 1 )) return;
     if (!kit_wait_value( &riding_count, 1 )) return;
     if (!kit_wait_value( &parked->parked, 1 )) return;
