@@ -13,6 +13,7 @@
 #define UMS_HOOK_H
 
 #include "call_key.h"
+#include "native.h"
 #include "host/access.h"
 #include "private/nttypes.h"
 
@@ -74,9 +75,6 @@ int ums_wait_is_poll( const struct call_row *row, const uint64_t *args );
 /* Somebody may have put another dispatcher in our place: put the hook before it. */
 void ums_hook_dispatcher_again( void );
 
-/* Is this an address in the memory that the stub hook has made for itself? */
-int ums_hook_owns( const void *code );
-
 /* See where APCs begin: 0 if this ntdll's entry for them is not known, or cannot be written; then the
    APCs of a worker run when they come, beside its scheduler. When the hook is installed. */
 int ums_hook_apc_install( void );
@@ -95,11 +93,6 @@ int ums_hook_stubs_install( const char **why );
 /* Calls that are no system calls; the same, in one step. Without it nobody can be carried, and
    workers that are handed off block their schedulers in such calls. */
 int ums_hook_unix_install( const char **why );
-
-/* mitigations.c. NULL, or what keeps UMS from working in this process; once, at start. Does the
-   process have shadow stacks, as far as Windows says? */
-const char *ums_forbidden( void );
-int ums_shadow_stacks( void );
 
 /* HOOK_* of a row. */
 uint8_t ums_hook_class( const struct call_row *row );
@@ -195,17 +188,6 @@ void ums_note_breakpoints( struct ums_context *w, const void *context );
    Both enter the kernel. */
 uint32_t ums_thread_id( void *thread );
 struct ums_context *ums_context_of_handle( void *thread, struct ums_context *self );
-
-/* By the warden. */
-void ums_scheduler_gone( struct ums_context *context );
-
-/* Past their handlers: 0 or a status. context: a CONTEXT with its flags set; count: what it was
-   before. */
-ums_status ums_suspend_native( void *thread, ULONG *count );
-ums_status ums_resume_native( void *thread, ULONG *count );
-ums_status ums_resume_worker( void *thread, const struct ums_context *target, ULONG *count );
-ums_status ums_get_context_native( void *thread, void *context );
-ums_status ums_set_context_native( void *thread, const void *context );
 
 /* hook_sigsys.c: once, when the hook is in place */
 void ums_hook_sigsys_install( void );

@@ -30,6 +30,14 @@ typedef uint64_t (WINAPI *unix_call)( uint64_t library, uint32_t code, void *arg
 
 void *ums_unix_dispatcher;                      /* Wine's own; written before the hook is seen */
 
+int ums_is_in_unix_call( uint64_t rip )
+{
+    extern char ums_unix_plain_end[];
+
+    return rip - (uint64_t)(uintptr_t)ums_unix_plain <
+           (uint64_t)((uintptr_t)ums_unix_plain_end - (uintptr_t)ums_unix_plain);
+}
+
 /* The one that may be made on the carrier: what it looks like was seen at the start. */
 static uint64_t local_library;
 static uint32_t local_code;

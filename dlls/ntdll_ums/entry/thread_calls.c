@@ -26,6 +26,13 @@ static ums_status thread_call( const char *name, void *thread, void *argument )
     return (ums_status)ums_call_native( &call, NULL );
 }
 
+uint64_t ums_native_call( const char *name, const uint64_t *args )
+{
+    struct ums_call call = { .key = call_key_named( name ) };
+
+    return ums_call_native( &call, args );
+}
+
 ums_status ums_suspend_native( void *thread, ULONG *count )
 {
     return thread_call( "NtSuspendThread", thread, count );

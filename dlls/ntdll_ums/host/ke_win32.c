@@ -13,7 +13,7 @@
 #include <winternl.h>
 #include "core/ums_core.h"
 #include "ke_win32.h"
-#include "entry/hook.h"
+#include "entry/native.h"
 #define UMS_CHANNEL LOG_CHANNEL_worker
 #include "private/trace.h"
 
@@ -90,10 +90,8 @@ void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
    under way. */
 int ke_is_asleep( const CONTEXT *context )
 {
-    extern char ums_unix_plain_end[];
 
-    if (context->Rip - (ULONG_PTR)ums_unix_plain <
-        (ULONG_PTR)ums_unix_plain_end - (ULONG_PTR)ums_unix_plain) return 1;
+    if (ums_is_in_unix_call( context->Rip )) return 1;
     return use_futex && ke_in_linux_call( context->Rip, context->Rsp ) &&
            context->Rsi == FUTEX_WAIT_PRIVATE;
 }

@@ -49,6 +49,11 @@ struct ke_user_part
 };
 _Static_assert( sizeof(struct ke_user_part) == 0xf0, "switch_x86_64.S" );
 
+/* mitigations.c. NULL, or what keeps UMS from working in this process; once, at start. Does the
+   process have shadow stacks, as far as Windows says? */
+const char *ums_forbidden( void );
+int ums_shadow_stacks( void );
+
 /* ke_carry.c */
 uint32_t ke_scheduler_tid( struct ums_scheduler *s );         /* 0: it is no thread's */
 int ke_is_our_memory( ULONG_PTR address );      /* of this DLL, or a copy of a stub */

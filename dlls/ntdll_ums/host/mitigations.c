@@ -14,7 +14,7 @@
  */
 
 #include <windows.h>
-#include "entry/hook.h"
+#include "ke_win32.h"
 #include "private/trace.h"
 
 /* PROCESS_MITIGATION_POLICY [doc]; each policy is a DWORD of flags. */

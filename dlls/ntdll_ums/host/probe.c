@@ -23,7 +23,8 @@
 #include <string.h>
 #include "core/ums_core.h"
 #include "asm_offsets.h"
-#include "entry/hook.h"
+#include "access.h"
+#include "entry/native.h"
 #include "ke_win32.h"
 #include "private/trace.h"
 
@@ -100,7 +101,6 @@ static int stack_grows( void )
 /* The worker: is this its TEB? A local call, then back. */
 static void trial_worker( void )
 {
-    struct ums_call call = { .key = call_key_named( "NtQueryPerformanceCounter" ) };
     uint64_t args[4 + CALL_STACK_ARGS] = { 0 };
     LARGE_INTEGER counter = { .QuadPart = 0 };
 
@@ -109,7 +109,7 @@ static void trial_worker( void )
     ums_set_teb( trial_scheduler.teb );
     if (__readgsqword( TEB_SELF ) == (uint64_t)trial_scheduler.teb) trial_steps++;
     args[0] = (uint64_t)(ULONG_PTR)&counter;
-    if (!ums_call_native( &call, args ) && counter.QuadPart) trial_steps++;
+    if (!ums_native_call( "NtQueryPerformanceCounter", args ) && counter.QuadPart) trial_steps++;
     ums_set_teb( trial_teb );
     if (__readgsqword( TEB_SELF ) == (uint64_t)trial_teb) trial_steps++;
     ke_leave_carrier( &trial.context, &trial_scheduler,
