@@ -1,6 +1,6 @@
 /*
- * Holds: a worker is kept where it is for a moment, because somebody wants its registers, or wants
- * to end it.
+ * Holds: another thread keeps a worker in place for a moment, to read or set its registers, or to
+ * end it.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -16,14 +16,14 @@
 #include "host/ke_win32.h"
 #include "threads.h"
 
-/* While its target, or the target's carrier, stands still, or a scheduler has not been told, a
-   worker that does this must not be stopped itself. (A plain thread that is leaves them so.) */
+/* A worker must not be stopped while it keeps its target or the target's carrier suspended, or
+   before it has told a scheduler. (If a plain thread is stopped there, they stay as they are.) */
 void ums_hold_self( struct ums_context *self, int more )
 {
     if (self && self->kind == CONTEXT_WORKER) ums_worker_busy( self, more );
 }
 
-/* For somebody who has to wait for another: they may be waiting for each other. */
+/* Call this in a loop that waits for another thread: that one may be waiting for this one. */
 void ums_let_others_go_on( struct ums_context *self )
 {
     ums_hold_self( self, -1 );
@@ -31,8 +31,8 @@ void ums_let_others_go_on( struct ums_context *self )
     ums_hold_self( self, 1 );
 }
 
-/* NtSuspendThread returns before the thread has stopped; asking for its context waits for that. Is
-   it in the middle of something that others wait for? */
+/* NtSuspendThread returns before the thread has stopped; NtGetContextThread waits for that. Is the
+   thread in a section that others wait for? */
 static int is_busy( HANDLE thread, const struct ums_context *target )
 {
     CONTEXT context;
@@ -42,9 +42,9 @@ static int is_busy( HANDLE thread, const struct ums_context *target )
     return atomic_load( &target->busy ) != 0;
 }
 
-/* Before it is suspended. Several that did so by turns, and each found it in the middle of something,
-   would together keep it from ever getting out of there. Not for ever: another process may have ended
-   it there, which the call that follows tells. */
+/* Call this before a suspension. If several threads suspended the worker in turn, and each found it
+   in such a section, they would together keep it from leaving the section. The wait has a limit:
+   another process may have ended the thread there, which the call that follows reports. */
 static void wait_while_busy( const struct ums_context *target, struct ums_context *self )
 {
     int64_t begin = ke_clock();
@@ -53,7 +53,7 @@ static void wait_while_busy( const struct ums_context *target, struct ums_contex
         ums_let_others_go_on( self );
 }
 
-/* Suspend until the thread stands still where nobody waits for it. */
+/* Suspend the thread at a place where nobody waits for it. */
 static int hold_still( HANDLE thread, const struct ums_context *target, struct ums_context *self )
 {
     while (wait_while_busy( target, self ), !ums_suspend_native( thread, NULL ))
@@ -65,7 +65,8 @@ static int hold_still( HANDLE thread, const struct ums_context *target, struct u
     return 0;
 }
 
-/* The same with somebody's call. A handle of our own makes up for few rights. */
+/* The same with the program's call. Its handle may have too few rights, so this opens another one.
+   */
 NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *target,
                             uint32_t tid, struct ums_context *self )
 {
@@ -83,8 +84,8 @@ NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *tar
     return status;
 }
 
-/* From here on it cannot be executed, and who resumes it waits. *stopped: it had been stopped, and
-   resumed since. 0: too often already, or the thread has just ended. */
+/* From here on nobody can execute the worker, and a resume waits. *stopped: the worker had been
+   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended. */
 int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
                        int *stopped )
 {
@@ -102,7 +103,7 @@ int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uin
     return 0;
 }
 
-/* If it could not be made, and the worker has given way to it, it goes to its list. */
+/* If the suspension failed after the worker has given way to it, queue the worker. */
 void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made )
 {
     uint64_t word = ums_context_suspend_made( target, made );
@@ -114,8 +115,8 @@ void ums_suspend_end( struct ums_context *self, struct ums_context *target, int 
 
 /* ---- holds ---- */
 
-/* Who has one may have been suspended or killed in it, so it is not waited for for ever. Not while
-   self is held: who has it may have to stop self. */
+/* The thread that has the hold may have been suspended or killed, so the wait has a limit. Do not
+   call this while self is busy: the other holder may have to stop self. */
 int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
                    enum hold_which which )
 {
@@ -139,7 +140,7 @@ int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_
     return 0;
 }
 
-/* What gave way to the hold, or was resumed in it, goes to its list now. */
+/* Queue a worker that has given way to the hold, or was resumed during it. */
 void ums_let_go_word( struct ums_context *self, struct ums_context *target )
 {
     ums_worker_queue_stopped( target, ums_context_let_go( target ) );
@@ -147,8 +148,8 @@ void ums_let_go_word( struct ums_context *self, struct ums_context *target )
     ums_context_unref( target );
 }
 
-/* How often the thread is suspended, to the system: as often as is counted, once at least if it was
-   stopped in user code, until it is executed, and once more for each hold that has stopped it. A
+/* The system's suspend count of the thread is the counted one; at least 1 for a worker that was
+   stopped in user code, until it is executed; and 1 more for each hold that has stopped it. A
    worker that the hold itself has stopped keeps the hold's suspension (ums_worker_stopped). */
 int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold )
 {
@@ -159,15 +160,16 @@ int ums_hold_worker( struct ums_context *self, struct ums_context *target, struc
     word = atomic_load( &target->word );
     hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME,
                                FALSE, tid );
-    /* stopped already, and resumed since: nobody resumes it now, and it cannot be executed */
+    /* stopped before, and resumed since: nobody can resume or execute it now */
     hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
                  hold_still( hold->thread, target, self );
     if (ums_worker_stopped( target )) hold->held = 0;
     return 1;
 }
 
-/* Somebody who suspends a stopped worker for himself has counted, and may not have done it yet: the
-   thread stands still for our suspension, and would run on as one that is stopped. */
+/* A thread that suspends a stopped worker itself has counted that, and may not have done it yet.
+   The worker's thread stands still because of our suspension. If we resumed it now, it would run
+   although the worker is marked as stopped. */
 static void wait_for_suspenders( const struct ums_context *target )
 {
     int64_t begin = ke_clock();
@@ -177,7 +179,7 @@ static void wait_for_suspenders( const struct ums_context *target )
         SwitchToThread();
 }
 
-/* dead: nobody is there to go on. Who resumes it has waited until now: nobody has queued it. */
+/* dead: the thread was ended. A resume has waited until now, so nobody has queued the worker. */
 void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold, int dead )
 {
     if (!dead && hold->held)

@@ -1,7 +1,7 @@
 /*
- * What happens when a worker enters the kernel. At home every call may be made as it stands; the
- * question is only whether its scheduler has to be told. On a carrier the worker goes home first,
- * but for calls that need nothing of the thread which makes them.
+ * What happens when a worker enters the kernel. At home every call may be made unchanged; the hook
+ * only decides whether the scheduler has to be told. A carried worker goes home first, except for
+ * calls that do not depend on the thread that makes them.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -21,7 +21,7 @@ _Static_assert( UMS_MAX_ARGS == 4 + CALL_STACK_ARGS, "hook_x86_64.S hands on as 
 
 #define PAGE_SIZE 0x1000
 
-/* Could the next page be part of a stack? Its guard pages are not touched. */
+/* Could this page be part of a stack? Guard pages are not touched. */
 static int is_readable( uintptr_t page )
 {
     struct ums_call query = { .key = call_key_named( "NtQueryVirtualMemory" ) };
@@ -38,10 +38,10 @@ static int is_readable( uintptr_t page )
     return !status && info.State == MEM_COMMIT && !(info.Protect & (PAGE_NOACCESS | PAGE_GUARD));
 }
 
-/* How far may the arguments on the stack be read? Up to the end of the stack that the TEB tells. A
-   program may be on another one, and has not to tell: then to the end of the page, because the home
-   space in front is always there, and of the next page if that can be read. A parking place is no
-   stack that the TEB knows, and behind the last one of a slab there is nothing. */
+/* The address up to which the arguments on the stack may be read. On the stack in the TEB, that is
+   its end. A program may use another stack: then it is the end of the page, because the home space
+   in front of the arguments exists, or the end of the next page if that is readable. The TEB does
+   not know parking places, and no memory follows the last one of a slab. */
 static const uint64_t *end_of_arguments( const uint64_t *place )
 {
     const NT_TIB *tib = (const NT_TIB *)NtCurrentTeb();
@@ -85,7 +85,7 @@ int ums_wait_is_poll( const struct call_row *row, const uint64_t *args )
     uint64_t timeout;
 
     if (row->timeout < 0 || !args[row->timeout]) return 0;
-    /* an unreadable one is the kernel's to refuse: it does not wait */
+    /* the kernel refuses a time-out that it cannot read, and does not wait */
     return !ums_try_load( (const void *)args[row->timeout], &timeout ) || !timeout;
 }
 
@@ -94,7 +94,7 @@ static int is_alertable( const struct call_row *row, const uint64_t *args )
     return row->alertable >= 0 && (uint8_t)args[row->alertable];
 }
 
-/* While the call is under way, at home, callbacks out of it are no calls of their own. */
+/* Make the call at home, and mark it: calls in its callbacks are part of it. */
 static uint64_t call_inside( const struct ums_call *call, const uint64_t *args,
                              struct ums_context *self )
 {
@@ -108,9 +108,9 @@ static uint64_t call_inside( const struct ums_call *call, const uint64_t *args,
 
 /* A pending APC would end an alertable wait at once; but a signal is looked at before an APC, by
    Wine's server and by Windows, so a satisfied wait runs none. A worker has announced nothing yet.
-   Therefore what an APC does during the try is not part of this call, and the APC's own waits have to
-   be reported: an alertable try is not marked as a call. Nothing of it is left in the kernel while the
-   APC runs, which ends with NtContinue: the APC may even be carried. */
+   Therefore what an APC does during the try is not part of this call, and the APC's own waits have
+   to be reported: an alertable try is not marked as a call. Nothing of it is left in the kernel
+   while the APC runs, which ends with NtContinue: the APC may even be carried. */
 int ums_wait_try( const struct call_row *row, const struct ums_call *call, uint64_t *args,
                   struct ums_context *worker, uint64_t *ret )
 {
@@ -163,7 +163,7 @@ void ums_abandon_call( struct ums_context *self )
     ums_worker_back( self );
 }
 
-/* A call made in a callback out of another call, or by the shim itself, is part of that one. */
+/* A call in a callback of another call, or made by the shim itself, is part of that call. */
 int ums_call_is_nested( struct ums_context *self, uintptr_t here )
 {
     if (!inside_any( &self->inside )) return 0;
@@ -172,7 +172,7 @@ int ums_call_is_nested( struct ums_context *self, uintptr_t here )
     return 0;
 }
 
-/* Only what returns here is noted as a call in a call. */
+/* Only a call that returns here is marked as nested. */
 static uint64_t call_nested( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self, int special )
 {
@@ -187,13 +187,13 @@ static uint64_t call_nested( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
-/* From assembly: the kernel has ended a call of this thread, or was not in one that was announced, and
-   has left the thread at the point where an APC of it begins. On Windows a worker comes back from its
-   call first: it is queued, and the APC runs where it is executed. Nothing of the call is left in the
-   kernel: the APC ends with NtContinue, which goes home, and so comes to the frame of the call, where
-   the worker finds itself running. In a callback (NESTED) the outer call goes on meanwhile, and so
-   does the APC. Somebody who has given the worker other registers for the end of the call waits for
-   that end. */
+/* Called from assembly: an APC of this thread begins. The kernel has ended the thread's call, or
+   the thread was in none that was announced. On Windows a worker first returns from its call: it is
+   queued, and the APC runs when it is executed. Nothing of the call is left in the kernel. The APC
+   ends with NtContinue, which goes home and returns to the frame of the call, where the worker is
+   RUNNING. In a callback (NESTED) the outer call continues, and the APC runs at once. If another
+   thread has set the registers for the end of the call (preempted), the worker has to reach that
+   end first. */
 void ums_apc_begins( void )
 {
     struct ums_context *self = ke_current();
@@ -203,10 +203,11 @@ void ums_apc_begins( void )
     ums_abandon_call( self );
 }
 
-/* With the scheduler's TEB in GS Wine's two notions of the calling thread agree. */
+/* Wine knows the calling thread by GS and by the Linux thread. With the scheduler's TEB they agree.
+   */
 void ums_local_begin( struct ums_context *self )
 {
-    atomic_store_explicit( &self->local, 1, memory_order_relaxed );     /* for who stops us here */
+    atomic_store_explicit( &self->local, 1, memory_order_relaxed ); /* for whoever stops us */
     ums_set_teb( self->owner->teb );
 }
 
@@ -228,14 +229,14 @@ static uint64_t call_local( const struct ums_call *call, struct ums_context *sel
     return ret;
 }
 
-/* The home thread itself, while its worker is away: it signals an event, or gives up a list. It has
-   the worker's TEB, but it is not the worker. */
+/* Is this the home thread itself, while its worker is away? It signals an event, or drops a list.
+   It has the worker's TEB, but it is not the worker. */
 int ums_is_parked_thread( const struct ums_context *self, uintptr_t sp )
 {
     return (uintptr_t)self->home - sp < HOME_SIZE;
 }
 
-/* May a carried worker make this call where it is? */
+/* May a carried worker make this call on its carrier? */
 static int is_local( const struct call_row *row, const struct ums_call *call,
                      const struct ums_context *self )
 {
@@ -243,8 +244,8 @@ static int is_local( const struct call_row *row, const struct ums_call *call,
            && (!row->local_if || row->local_if( call ));
 }
 
-/* What a handler does to find out about threads is part of its call. The worker would otherwise be
-   taken as blocked, queued and carried in the middle of it. */
+/* The calls that a handler makes to look up threads are part of its own call. Otherwise the worker
+   would be taken as blocked, queued and carried in the middle of the handler. */
 static uint64_t call_special( const struct call_row *row, struct ums_call *call,
                               struct ums_context *self )
 {
@@ -256,7 +257,8 @@ static uint64_t call_special( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
-/* A wait of a scheduler, seen while that is recorded. Not if it waits for its worker at home. */
+/* A wait of a scheduler, while recording is on. Its wait for a worker at home is not recorded here.
+   */
 static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
                            struct ums_scheduler *s )
 {
@@ -271,7 +273,7 @@ static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
-/* By a thread that is no worker: it may be waiting for work of a factory. */
+/* A call of a thread that is no worker. It may work for a factory. */
 static uint64_t call_plain( const struct call_row *row, struct ums_call *call,
                             struct ums_context *self )
 {

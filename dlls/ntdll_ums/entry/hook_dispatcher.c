@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The pointer lies in a page of its own at 0x7ffe1000, which can be written although VirtualQuery
- * denies that it exists. Replacing it is one store, seen by the next call of each thread, and
- * catches every NT and win32u call of the process.
+ * The pointer is in a page of its own at 0x7ffe1000. VirtualQuery does not report that page, but it
+ * is writable. One store replaces the pointer. The next call of each thread uses the new one, so
+ * the hook sees every NT and win32u call of the process.
  */
 
 #define UMS_CHANNEL LOG_CHANNEL_hook

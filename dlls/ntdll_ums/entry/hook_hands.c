@@ -1,7 +1,8 @@
 /*
- * What happens when a thread that works for a factory enters the kernel: while it is blocked there
- * another one may run in its place. The same rules as for workers (hook.c), but that nobody
- * is waiting to be told: it is counted, and who takes its place is woken.
+ * What happens when a thread that works for a factory (a hand) enters the kernel: while it is
+ * blocked there, another one may run in its place. The rules are those for workers (hook.c), except
+ * that there is no scheduler to tell: the hand is counted as blocked, and the one that takes its
+ * place is woken.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -12,8 +13,8 @@
 #include "hook.h"
 #include "host/ke_win32.h"
 
-/* Only a hand that has a packet counts; in a callback out of a call it is in that call. A wait that is
-   satisfied when it is tried has not blocked. */
+/* Only a hand that has a packet counts; in a callback out of a call it is in that call. A wait that
+   is satisfied when it is tried has not blocked. */
 uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct ums_call *call )
 {
     uint64_t args[UMS_MAX_ARGS], ret;

@@ -1,6 +1,6 @@
 /*
- * Somebody reads the registers of a thread, or gives it others. These calls come here from every
- * thread of the process.
+ * Handlers of calls that read and set the registers of a thread. They are called on every thread of
+ * the process.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -16,8 +16,8 @@
 #include "host/ke_win32.h"
 #include "threads.h"
 
-/* A worker that is parked, or suspended, is kept so while its registers are read. Of one that runs
-   nobody can say more than where its thread was. */
+/* A parked or suspended worker is held while its registers are read. For a worker that runs, the
+   result is what its thread had. */
 uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self )
 {
@@ -48,7 +48,8 @@ static int load_context( CONTEXT *context, uint64_t from )
     return 1;
 }
 
-/* Off its carrier: it may have been set down there, but has not run since. */
+/* Wait until the worker is off its carrier. It may have been preempted there without having left
+   yet. */
 static int wait_for_carrier( struct ums_context *target )
 {
     int64_t begin = ke_clock();
@@ -61,7 +62,7 @@ static int wait_for_carrier( struct ums_context *target )
     return 1;
 }
 
-/* Of the own thread it does not return. */
+/* For the calling thread itself this does not return. */
 uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self )
 {

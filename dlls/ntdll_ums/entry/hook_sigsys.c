@@ -1,16 +1,16 @@
 /*
- * System calls that a program makes by itself, with an instruction of its own. docs/wine.md
+ * System calls that a program makes with its own `syscall` instruction. docs/wine.md
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Since 11.5 Wine has Linux trap such an instruction (SIGSYS), and its handler makes the NT call of
- * that number, past ntdll's stubs and past our hook. Made so on a carrier the call would be the
- * scheduler's; made so at home nobody would be told that it blocks. So a handler of ours stands in
- * front: a thread whose calls matter goes on behind the hook, as if it had come through a stub. On a
- * host without such a handler there is nothing to stand in front of.
+ * Since Wine 11.5 Linux traps such an instruction (SIGSYS), and Wine's handler makes the NT call of
+ * that number. That call bypasses ntdll's stubs and our hook: on a carrier it would be the
+ * scheduler's call, and at home the scheduler would not learn that it blocks. So our handler runs
+ * before Wine's: a thread whose calls matter continues behind the hook, as if it had come through a
+ * stub. A host without a handler of its own gets none of ours.
  *
- * The handler makes no call and takes no lock. It only changes where its thread goes on.
+ * The handler makes no call and takes no lock. It only changes where its thread continues.
  */
 
 #include <windows.h>
@@ -25,7 +25,8 @@
 
 static struct linux_action wine_sys;            /* written before ours is in place */
 
-/* Does the call matter to us? The threads of hook_x86_64.S's MATTERS, whatever the call: C decides. */
+/* Does the call matter to us? For the threads that MATTERS in hook_x86_64.S selects, each call
+   does; C decides about it. */
 static int matters( struct call_key key )
 {
     return ke_current() || ums_hand_current() || (ums_call_class[call_key_index( key )] & HOOK_ALL);
@@ -40,8 +41,8 @@ static int matters( struct call_key key )
  *          0x10  home space
  *          0x30  argument 5 ...
  *
- * Arguments 1 to 4 are in r10, rdx, r8, r9 by the convention of the instruction. A program that steps
- * goes on stepping behind the call.
+ * Arguments 1 to 4 are in r10, rdx, r8, r9 by the convention of the instruction. A program that
+ * steps goes on stepping behind the call.
  */
 static void go_to_hook( struct linux_context *frame, struct call_key key )
 {

@@ -1,6 +1,6 @@
 /*
- * Calls that change what the core knows, but for those that stop or end threads (threads.h). These
- * come here from every thread of the process.
+ * Handlers of calls that change what the core knows, except for those that stop or end threads
+ * (threads.h). They are called on every thread of the process.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -30,8 +30,8 @@ static NTSTATUS native( struct ums_call *call )
     return (NTSTATUS)ums_call_native( call, NULL );
 }
 
-/* The id of a thread of this process, or 0. The handle may be good for something else only, like
-   suspending: then a copy is asked. */
+/* The id of a thread of this process, or 0. The handle may lack the right to query, for example if
+   it can only suspend; then a duplicate with that right is used. */
 uint32_t ums_thread_id( HANDLE thread )
 {
     struct thread_basic_info info;
@@ -59,8 +59,8 @@ struct ums_context *ums_context_of_handle( HANDLE thread, struct ums_context *se
     return (tid = ums_thread_id( thread )) ? ums_context_of_thread( tid ) : NULL;
 }
 
-/* The caller goes on as the only thread, through DLL_PROCESS_DETACH: nobody is left who could
-   execute it. */
+/* The caller continues as the only thread, through DLL_PROCESS_DETACH: no scheduler is left that
+   could execute it. */
 uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_call *call,
                                         struct ums_context *self )
 {
@@ -69,15 +69,15 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
     (void)row;
     if (self && (!process || process == GetCurrentProcess()))
     {
-        atomic_store( &self->at_host, 1 );      /* who is left may alert it */
+        atomic_store( &self->at_host, 1 );      /* other threads may alert it */
         ke_set_current( NULL );
     }
     if (process == GetCurrentProcess()) ums_record_finish();
     return (uint64_t)native( call );
 }
 
-/* Where a worker or a scheduler comes into code of ours that does not bear an exception in it: what
-   a thread does there depends on who it is, carried or not, and each exception changes that. */
+/* Is this an entry into our code in which no exception may happen? What a thread does there depends
+   on whether it is a worker, carried or not, and each exception changes that. */
 static int is_door( uint64_t rip )
 {
     static void *const doors[] = { ums_yield, ums_execute, RtlDequeueUmsCompletionListItems,
@@ -89,10 +89,11 @@ static int is_door( uint64_t rip )
     return 0;
 }
 
-/* Stepped into, these are one instruction, as a system call is: the trap flag is taken off, which
-   would go to another thread by a switch, and is there again when they return to whoever has called
-   them. Every step ends in an exception, and is gone on from by a call of this one, so none gets
-   past a door without being seen here. What is at the doors has used neither r11 nor the flags. */
+/* A debugger that steps into one of these functions steps over it, as over a system call: the trap
+   flag is cleared, because a switch would hand it to another thread, and set again when the
+   function returns to its caller. Every single step ends in an exception and continues by this
+   call, so no step reaches such a function unseen. At their entries neither r11 nor the flags are
+   in use. */
 static void step_over( CONTEXT *context )
 {
     uint64_t flags, eflags, rip;
@@ -105,8 +106,8 @@ static void step_over( CONTEXT *context )
     context->Rip = (uintptr_t)ums_step_over;
 }
 
-/* Debug registers are set in the worker's own thread. So that is where it has to run as long as one
-   is enabled: it stays at home from the next time it parks there. */
+/* The debug registers are those of the worker's own thread. So the worker has to run there as long
+   as one of them is enabled: it stays at home from the next time it parks. */
 void ums_note_breakpoints( struct ums_context *w, const void *registers )
 {
     const CONTEXT *context = registers;
@@ -117,8 +118,8 @@ void ums_note_breakpoints( struct ums_context *w, const void *registers )
     atomic_store( &w->breakpoints, (dr7 & 0xff) != 0 );
 }
 
-/* Out of a callback to a frame above the call that it belongs to, as at the end of an unwind: nobody
-   comes back to that call. */
+/* A worker continues out of a callback at a frame above the call that the callback belongs to, as
+   at the end of an unwind. That call will never return. */
 static void leave_call( struct ums_context *self, const CONTEXT *context )
 {
     uint64_t flags, sp;
@@ -130,7 +131,7 @@ static void leave_call( struct ums_context *self, const CONTEXT *context )
     ums_worker_go_home( self );                 /* it may have been executed on a carrier */
 }
 
-/* It does not return, so the call ends here. */
+/* NtContinue does not return, so the call ends here. */
 uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call,
                                struct ums_context *self )
 {
@@ -214,8 +215,8 @@ uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *ca
     }
 }
 
-/* ProcessInstrumentationCallback replaces the dispatcher: Wine 10 does it at the place where our
-   hook is. */
+/* ProcessInstrumentationCallback replaces the dispatcher. Wine 10 uses the same pointer as our
+   hook. */
 uint64_t ums_special_set_process( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self )
 {
@@ -226,8 +227,8 @@ uint64_t ums_special_set_process( const struct call_row *row, struct ums_call *c
     return (uint64_t)status;
 }
 
-/* The new process stands still until its creator resumes it: CreateProcess always makes it so,
-   on Wine and Windows. */
+/* The new process is suspended until its creator resumes it: CreateProcess always creates it so, on
+   Wine and on Windows. */
 uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call,
                                      struct ums_context *self )
 {
@@ -236,7 +237,7 @@ uint64_t ums_special_create_process( const struct call_row *row, struct ums_call
     NTSTATUS status;
 
     (void)row;
-    /* a worker's; in a callback out of another call this is part of that one */
+    /* only a worker's own call; in a callback it is part of the outer call */
     if (self && inside_is( &self->inside, call->sp )) entered = ums_worker_enter_kernel( self );
     status = native( call );
     if (!status && ums_child_hook && ums_try_load( (void *)call->args[0], &process ))

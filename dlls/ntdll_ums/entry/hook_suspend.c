@@ -1,5 +1,5 @@
 /*
- * Threads that somebody stops, and starts again. These calls come here from every thread of the
+ * Handlers of calls that suspend and resume threads. They are called on every thread of the
  * process.
  *
  * Copyright 2026 the UMS shim authors
@@ -15,7 +15,8 @@
 #include "hook.h"
 #include "threads.h"
 
-/* Whoever sees the count may resume it, and waits for it to be suspended (resume). */
+/* A thread that sees the count may resume this one, and waits for the suspension
+   (ums_resume_worker). */
 static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
 {
     NTSTATUS status;
@@ -56,8 +57,8 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid );
     if (target == self) return suspend_self( call, self );
 
-    /* Stopped while it ran and resumed since: its thread stands still, suspended once, until it is
-       executed; a further suspension is only counted. */
+    /* The worker was stopped while it ran, and resumed since. Its thread stays suspended once until
+       the worker is executed, so a further suspension is only counted. */
     if (!ums_suspend_begin( self, target, tid, &stopped )) return (uint64_t)native( call );
     if (stopped)
     {
@@ -69,8 +70,8 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     return (uint64_t)status;
 }
 
-/* A scheduler that stood still in the middle of our code has kept a worker that was suspended, or
-   killed, meanwhile. s->current is read while it still stands. */
+/* A scheduler that stood still in our code has kept a worker that was suspended or killed
+   meanwhile. s->current is read while the scheduler still stands still. */
 static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *target,
                                   struct ums_context *self )
 {
@@ -84,7 +85,7 @@ static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *tar
     if (atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
     else
     {
-        /* who is suspending it may have given up for this scheduler, and be about to say so */
+        /* a thread that suspends the worker may have given up because of this scheduler */
         while ((atomic_load( &w->word ) & WORD_SUSPENDING) &&
                !ums_give_up( begin, "the suspension of a scheduler's worker" ))
             ums_let_others_go_on( self );
@@ -94,10 +95,9 @@ static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *tar
     return status;
 }
 
-/* Every suspension by this process is counted before it is made. So where none is counted the
-   thread is left alone: a suspension may be counted and made as we look, and a worker that was
-   stopped in user code stands still until it is executed. (What another process has suspended, it
-   resumes.) */
+/* This process counts every suspension before it makes it. If none is counted, leave the thread
+   alone: a suspension may be counted and made at this moment, and a worker that was stopped in user
+   code stays suspended until it is executed. (Another process resumes what it has suspended.) */
 uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self )
 {

@@ -1,5 +1,5 @@
 /*
- * What the handlers of calls that stop threads, end them, or want their registers have in common.
+ * Shared by the handlers of calls that stop threads, end them, or read and set their registers.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -21,62 +21,64 @@ static inline NTSTATUS native( struct ums_call *call )
 
 int ums_has_access( HANDLE handle, ACCESS_MASK access );
 
-/* Does it stand still behind the hook, in a call of its program that was handed on? */
+/* Does the thread stand still behind the hook, in a call that the hook has passed on? */
 int ums_is_in_native_call( const CONTEXT *context );
 
-/* In the middle of something of ours? What sleeps is not, nor what makes a call of its own through
+/* Does the thread stand still in our code? Not if it sleeps, or makes the program's call through
    the copy of a patched stub. */
 int ums_is_in_our_code( const CONTEXT *context );
 
-/* A thread that is no worker stands still; registers: the general ones. Is it just ending a worker's wait
-   (wait.c), so that it must neither stay there nor be ended? Only told if its code may be that. */
+/* A thread that is no worker stands still; registers: the general ones. Is it just ending a
+   worker's wait (wait.c), so that it must neither stay there nor be ended? Only told if its code
+   may be that. */
 int ums_is_ending_wait( const CONTEXT *registers );
 /* A thread that is no worker was just suspended: until it stands still somewhere else. */
 void ums_let_end_wait( uint32_t tid );
 
 /* ---- hold.c ---- */
 
-/* While its target, or the target's carrier, stands still, or a scheduler has not been told, a
-   worker that does this must not be stopped itself. (A plain thread that is leaves them so.) */
+/* A worker must not be stopped while it keeps its target or the target's carrier suspended, or
+   before it has told a scheduler. (If a plain thread is stopped there, they stay as they are.)
+   more: 1 or -1. */
 void ums_hold_self( struct ums_context *self, int more );
 
-/* For somebody who has to wait for another: they may be waiting for each other. */
+/* Call this in a loop that waits for another thread: that one may be waiting for this one. */
 void ums_let_others_go_on( struct ums_context *self );
 
-/* Make somebody's suspension, until the thread stands still where nobody waits for it. */
+/* Make the program's suspension, so that the thread stands still where nobody waits for it. */
 NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *target, uint32_t tid,
                             struct ums_context *self );
 
-/* From here on it cannot be executed, and who resumes it waits. *stopped: it had been stopped, and
-   resumed since. 0: too often already, or the thread has just ended. */
+/* From here on nobody can execute the worker, and a resume waits. *stopped: the worker had been
+   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended. */
 int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
                        int *stopped );
 void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made );
 
-/* A hold of the word alone (ums_core.h): 0 if there is nothing to hold. Not while self is held,
-   which it is until ums_let_go_word. */
+/* A hold of the word alone (ums_core.h). 0 if there is nothing to hold. Do not call it while self
+   is busy; self is busy from here until ums_let_go_word. */
 int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
                    enum hold_which which );
 void ums_let_go_word( struct ums_context *self, struct ums_context *target );
 
-/* A worker whose thread stands still where nobody waits for it, off its carrier, and that cannot be
-   executed. */
+/* A hold of a worker: its thread stands still where nobody waits for it, it is off its carrier, and
+   nobody can execute it. */
 struct hold
 {
     int    held;                                /* the thread is suspended for this hold */
     HANDLE thread;
 };
 
-/* 0: held too often already, or ended. */
+/* 0: there are too many holds, or the worker has ended. */
 int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold );
 
-/* dead: nobody is there to go on. */
+/* dead: the thread was ended. */
 void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold, int dead );
 
 /* ---- hook_kill_scheduler.c ---- */
 
-/* Until it has ended by itself, or can be ended here. It may leave the mode meanwhile, and another
-   thread have the context: but only while it runs. */
+/* Try until the scheduler has ended by itself, or can be ended here. It may leave scheduling mode
+   meanwhile, and another thread may get the context, but only while it runs. */
 NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
                              struct ums_context *self );
 
