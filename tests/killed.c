@@ -139,42 +139,69 @@ static void execute_it( uint32_t reason, uintptr_t payload, void *param )
 }
 
 /* A client that takes one worker at a time need not ask for the next. */
-static void who_executes_it_has_it_delivered( void **state )
-{
-    (void)state;
-    begin();
-    victim = queued();
-    assert_ptr_equal( ums_list_take( list ), victim );
-    ums_worker_killed( victim );
-    assert_null( ums_list_take( list ) );
-    assert_int_equal( fake_scheduler_enter( list, execute_it, NULL ), STATUS_SUCCESS );
-    assert_int_equal( refused, STATUS_INVALID_THREAD );
-    comes_dead( victim );
-    end();
-}
-
-static void deleted_it_is_not_delivered( void **state )
+static void the_last_of_the_chain_comes_at_once( void **state )
 {
     struct ums_context *w;
 
     (void)state;
     begin();
     w = queued();
-    ums_list_take( list );
+    assert_ptr_equal( ums_list_take( list ), w );
+    ums_worker_killed( w );
+    assert_null( ums_list_next( w ) );          /* its link is the list's now */
+    comes_dead( w );
+    end();
+}
+
+static struct ums_context *first_of_two( struct ums_context **second )
+{
+    struct ums_context *first;
+
+    *second = queued();
+    first = queued();
+    assert_ptr_equal( ums_list_take( list ), first );
+    return first;
+}
+
+static void who_executes_it_has_it_delivered( void **state )
+{
+    struct ums_context *second;
+
+    (void)state;
+    begin();
+    victim = first_of_two( &second );
+    ums_worker_killed( victim );
+    assert_null( ums_list_take( list ) );
+    assert_int_equal( fake_scheduler_enter( list, execute_it, NULL ), STATUS_SUCCESS );
+    assert_int_equal( refused, STATUS_INVALID_THREAD );
+    comes_dead( victim );
+    ums_worker_killed( second );
+    comes_dead( second );
+    end();
+}
+
+static void deleted_it_is_not_delivered( void **state )
+{
+    struct ums_context *w, *second;
+
+    (void)state;
+    begin();
+    w = first_of_two( &second );
     ums_worker_killed( w );
     assert_int_equal( ums_context_delete( w ), STATUS_SUCCESS );
     assert_int_equal( atomic_load( &w->refs ), 0 );
+    ums_worker_killed( second );
+    comes_dead( second );
     end();
 }
 
 static void used_again_it_is_not_delivered( void **state )
 {
-    struct ums_context *w, *again;
+    struct ums_context *w, *second, *again;
 
     (void)state;
     begin();
-    w = queued();
-    ums_list_take( list );
+    w = first_of_two( &second );
     ums_worker_killed( w );
     assert_int_equal( ums_worker_bind( w, list, NULL, NULL, &again ), STATUS_SUCCESS );
     assert_ptr_equal( again, w );
@@ -182,6 +209,8 @@ static void used_again_it_is_not_delivered( void **state )
     assert_false( atomic_load( &w->flags ) & CONTEXT_TERMINATED );
     ums_worker_unbind( w );
     drop( w );
+    ums_worker_killed( second );
+    comes_dead( second );
     end();
 }
 
@@ -377,6 +406,7 @@ int main( void )
     {
         cmocka_unit_test( the_rest_of_the_chain_is_not_lost ),
         cmocka_unit_test( the_last_of_the_chain_stays_the_last ),
+        cmocka_unit_test( the_last_of_the_chain_comes_at_once ),
         cmocka_unit_test( who_executes_it_has_it_delivered ),
         cmocka_unit_test( deleted_it_is_not_delivered ),
         cmocka_unit_test( used_again_it_is_not_delivered ),

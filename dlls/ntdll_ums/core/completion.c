@@ -34,7 +34,10 @@
  * becomes DEAD | LINKED, and is on no list. Whoever clears LINKED of a dead worker, with one
  * exchange of the word, pushes it (ums_list_walked). That is the client's walk, which has read the
  * link before; the client that tries to execute it; or, without the push, the client that deletes
- * it or binds it again. Execute clears the mark of a live worker in its own exchange. A client that
+ * it or binds it again. The last one of a chain has no mark, because its client need not ask for
+ * another: a kill pushes it at once, and the walk does not read its link (is_last).
+ *
+ * Execute clears the mark of a live worker in its own exchange. A client that
  * executes a worker before it asks for the next item loses the rest of the chain on Windows, too.
  */
 
@@ -268,7 +271,8 @@ static struct ums_context *take( struct ums_list *list, uint64_t linked )
         while (!(dead = word_state( word ) == WORKER_DEAD) &&
                word_state( word ) == WORKER_QUEUED &&
                !atomic_compare_exchange_weak( &context->word, &word,
-                                              (word & ~WORD_STATE) | WORKER_READY | linked )) ;
+                                              (word & ~WORD_STATE) | WORKER_READY |
+                                              (next ? linked : 0) )) ;
         if (!dead) continue;
         atomic_store( &context->on, NULL );
         ums_context_unref( context );
@@ -310,11 +314,24 @@ ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
     return *first ? STATUS_SUCCESS : STATUS_TIMEOUT;
 }
 
+/* Without the mark a READY one is the last of its chain. If it is killed, its link is a list's, which
+   must stay whole: so the link is not even read, of a QUEUED or dead one on a list neither. */
+static int is_last( struct ums_context *context )
+{
+    uint64_t word = atomic_load( &context->word );
+
+    if (word & WORD_LINKED) return 0;
+    if (word_state( word ) == WORKER_DEAD) return atomic_load( &context->on ) != NULL;
+    return word_state( word ) == WORKER_READY || word_state( word ) == WORKER_QUEUED;
+}
+
 /* The link is consumed: a second call for the same context gives NULL. */
 struct ums_context *ums_list_next( struct ums_context *context )
 {
-    struct ums_context *next = atomic_exchange( &context->link, NULL );
+    struct ums_context *next;
 
+    if (is_last( context )) return NULL;
+    next = atomic_exchange( &context->link, NULL );
     ums_list_walked( context, 1 );
     return next;
 }
