@@ -1,16 +1,16 @@
 /*
- * Stands for nothing in Windows: puts the shim into the place of the host's names, in a process
- * that umsrun.exe or a process of its started, or whose kernel32 led a name of UMS here. No code is
- * changed. The export tables of kernel32, kernelbase and ntdll give way to copies with our
- * functions in them, so that GetProcAddress, API sets and every DLL loaded later find those; and
- * the import slots of the modules that are there already are set. All of it is one transaction of
- * 64-bit words (patch.h).
+ * Redirects the host's names to the shim. It does so in a process that umsrun.exe or one of its
+ * children has started, or whose kernel32 forwards a UMS name to this DLL. Windows has no
+ * counterpart. No code is changed. The export tables of kernel32, kernelbase and ntdll are replaced
+ * by copies that name our functions, so that GetProcAddress, API sets and every DLL that is loaded
+ * later find those. The import slots of modules that are already loaded are set. All of it is one
+ * transaction of 64-bit words (patch.h).
  *
- * It does not put itself into children's memory; that is inject.c.
+ * inject.c gives the shim to child processes.
  *
- * Runs in DllMain, before any code of the program, or in a prefix at its first look-up of a name:
- * no heap, no lock but the loader's, which is held. Each word is written with one store, so threads
- * that run meanwhile find the old function or the new one.
+ * This runs in DllMain, before any code of the program; in a prefix, at the first look-up of a UMS
+ * name. It uses no heap, and no lock except for the loader's, which is held. Each word is written
+ * with one store, so threads that run meanwhile find the old function or the new one.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -98,8 +98,8 @@ void *ums_original( const char *name )
  * prefixes
  */
 
-/* Does this kernel32 lead its names of UMS to us? (umsrun --install-prefix) Then the first of them
- * that anybody asks for loads us, at the start of the process or later. */
+/* Does this kernel32 forward its UMS names to us? (umsrun --install-prefix) Then the first use of
+ * one of them loads this DLL, at the start of the process or later. */
 static BOOL is_prefix_kernel32( const BYTE *kernel32 )
 {
     const char *forwarder = export_forwarder( kernel32, "ExecuteUmsThread" );
@@ -111,8 +111,8 @@ static BOOL is_prefix_kernel32( const BYTE *kernel32 )
     return forwarder != NULL;
 }
 
-/* It is a copy of that of the Wine it was made for. Another Wine's often works too, but not by
- * anybody's promise. */
+/* That kernel32 is a copy of the one of a certain Wine. It often works in another Wine too, but
+ * nobody promises that. */
 static void check_prefix( const BYTE *kernel32 )
 {
     const IMAGE_NT_HEADERS64 *nt = nt_headers( kernel32 );
@@ -253,8 +253,8 @@ static const struct host_module *imported_module( const struct attachment *attac
     return NULL;
 }
 
-/* Which of the module's names a slot stands for; -1 if none. Where the table has no names any more,
- * or an ordinal, the address tells. */
+/* The index of the name that an import slot belongs to; -1 if none. If the table has no names any
+ * more, or an ordinal, the address in the slot decides. */
 static int slot_name( const struct host_module *module, const BYTE *image, const ULONG64 *names,
                       void *address )
 {
@@ -310,11 +310,11 @@ static BOOL add_image( struct attachment *attachment, BYTE *image, DWORD rva, BO
     return TRUE;
 }
 
-/* kernel32 is not among them: its CreateRemoteThreadEx and the other doors are jumps through its own
- * import slots, to kernelbase. With those slots set, an address of kernel32's that somebody looked
- * up before we were here leads to us, too. Our own calls to the host go to kernelbase's functions
- * (ums_original), so they do not come back. An address in kernelbase itself, looked up early, stays
- * the host's. */
+/* kernel32 is not among them: its CreateRemoteThreadEx and the other doors are jumps through its
+ * own import slots, to kernelbase. With those slots set, an address of kernel32's that somebody
+ * looked up before we were here leads to us, too. Our own calls to the host go to kernelbase's
+ * functions (ums_original), so they do not come back. An address in kernelbase itself, looked up
+ * early, stays the host's. */
 static BOOL is_left_alone( const struct attachment *attachment, const BYTE *image )
 {
     return image == attachment->self || image == attachment->ntdll_ums || image == attachment->exe
@@ -329,7 +329,7 @@ static DWORD program_imports( const struct attachment *attachment )
                              : entries[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
 }
 
-/* every module that is loaded by now; the program itself by the table that it was linked with */
+/* every module that is loaded now; for the program itself, the table that it was linked with */
 static const char *add_import_slots( struct attachment *attachment )
 {
     LIST_ENTRY *list = &RtlGetCurrentPeb()->Ldr->InMemoryOrderModuleList, *entry;
@@ -379,7 +379,7 @@ static BOOL system_ums_works( HMODULE kernel32 )
     return TRUE;
 }
 
-/* The program as if it had been started without us: its imports back from the shim to the host. */
+/* Point the program's imports from the shim back to the host, as if it ran without us. */
 static void step_aside( struct attachment *attachment )
 {
     patch_free( &attachment->patch );
@@ -417,8 +417,8 @@ static void refuse( struct attachment *attachment, const char *error )
     step_aside( attachment );
 }
 
-/* Whoever looks sees it, and children get it too, where the prefix does not see to that. The loader
- * must not take us away any more. */
+/* Mark the process as one with the shim, and give the shim to its children, unless the prefix does
+ * that. The loader must not unload this DLL any more. */
 static void settle( HMODULE self, BOOL with_children )
 {
     HMODULE pinned;
@@ -447,8 +447,8 @@ static void attach( struct attachment *attachment )
     if (!error) error = ums_ntdll->activate();
     if (!error) error = redirect( attachment );
     if (error) refuse( attachment, error );
-    /* in a prefix the children have it by themselves, but for those that ask for nothing but ntdll's
-       names: where the launcher has served, it serves them too */
+    /* in a prefix the children have it by themselves, but for those that ask for nothing but
+       ntdll's names: where the launcher has served, it serves them too */
     else settle( (HMODULE)attachment->self, attachment->block || !prefix );
 }
 
@@ -465,8 +465,8 @@ static BOOL is_file_name( const char *path, const char *name )
     return starts_with( last, name ) && !last[strlen( name )];
 }
 
-/* The import table as an injector has left it: with a descriptor for kernel32_ums.dll that asks for
- * ordinal 1. A program that imports our functions by name knows of us, and is left as it is. */
+/* Does the import table have an injector's descriptor for kernel32_ums.dll, with ordinal 1? A
+ * program that imports our functions by name uses the shim knowingly, and is not redirected. */
 static BOOL imports_ordinal_one( BYTE *image )
 {
     const IMAGE_DATA_DIRECTORY *entries = export_directory_entry( image );
@@ -514,7 +514,7 @@ BOOL ums_attach( HMODULE self )
  * children
  */
 
-/* programs of the host that come and go beside the program's own children */
+/* helper programs of the host, which are not children of the program itself */
 static BOOL is_host_helper( HANDLE process )
 {
     static const WCHAR *const helpers[] =

@@ -17,11 +17,11 @@ BOOL ums_attach_requested( void );
  * from it; by importing this it asks for the redirection. Nobody calls it. */
 void WINAPI ums_injected( void );
 
-/* Redirects the host's names to the shim for the whole process, all or nothing, and children get
- * the shim too. SELF: kernel32_ums.dll. For DllMain, once, with ntdll_ums started. If the host's
- * own UMS works, or the host does not fit (one line is written), everything is as if the shim were
- * not there; but if it does not fit and umsrun started the process, that ends here with status 2.
- * FALSE: no memory. */
+/* Redirects the host's names to the shim for the whole process, all or nothing, and gives the shim
+ * to its children. SELF: kernel32_ums.dll. Called once, by DllMain, when ntdll_ums has started. If
+ * the host's own UMS works, or the host does not fit (which is logged), the process runs as without
+ * the shim. But if the host does not fit and umsrun started the process, the process ends with
+ * status 2. FALSE: no memory. */
 BOOL ums_attach( HMODULE self );
 
 /* The host's own CreateRemoteThreadEx, UpdateProcThreadAttribute, InitializeProcThreadAttributeList

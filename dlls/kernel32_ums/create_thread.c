@@ -1,13 +1,13 @@
 /*
- * How workers are born: CreateRemoteThreadEx with PROC_THREAD_ATTRIBUTE_UMS_THREAD. Everything else
- * goes to the system.
+ * Creates workers: CreateRemoteThreadEx with PROC_THREAD_ATTRIBUTE_UMS_THREAD. All other calls go
+ * to the host.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The attribute list is the system's, and its entries have had one shape since Vista (Wine's is the
  * same): a head, then { attribute, size, value }. The system's UpdateProcThreadAttribute refuses
- * ours, so it is written here; that the shape is what we think is tried out before the first time.
+ * ours, so this file writes the entry itself. Before the first time it checks the shape by a trial.
  */
 
 #define UMS_CHANNEL LOG_CHANNEL_api
@@ -65,7 +65,7 @@ VOID WINAPI DeleteProcThreadAttributeList( LPPROC_THREAD_ATTRIBUTE_LIST list )
     ((delete_fn)ums_original( "DeleteProcThreadAttributeList" ))( list );
 }
 
-/* Does a list of two that got one known attribute look as it should? */
+/* Does a list for two attributes with one known attribute in it have the expected shape? */
 static BOOL layout_fits( void )
 {
     update_fn update = (update_fn)ums_original( "UpdateProcThreadAttribute" );
@@ -143,8 +143,8 @@ static const UMS_CREATE_THREAD_ATTRIBUTES *find_ums( const struct attribute_list
     return ums;
 }
 
-/* The thread is always made suspended: what it is has to be known before it can run or anybody
-   can touch it. */
+/* The thread is always created suspended: it has to be known as a worker before it runs, and before
+   another thread can touch it. */
 HANDLE WINAPI CreateRemoteThreadEx( HANDLE process, LPSECURITY_ATTRIBUTES sa, SIZE_T stack,
                                     LPTHREAD_START_ROUTINE start, LPVOID param, DWORD flags,
                                     LPPROC_THREAD_ATTRIBUTE_LIST list, LPDWORD id )

@@ -1,6 +1,6 @@
 /*
- * Stands for the linker: makes an export table out of a mapped module's one, with some names
- * redirected or added. Touches no table in use; attach.c puts it in place. No system call.
+ * Builds a new export table from that of a mapped module, with some names redirected or added. It
+ * changes no table that is in use; attach.c installs the new one. No system call.
  *
  *     mem -> islands        jmp [rip]; target     for functions out of reach of a 32-bit RVA
  *            (page end)
@@ -69,7 +69,7 @@ static BOOL is_forwarder( const IMAGE_DATA_DIRECTORY *range, DWORD rva )
     return rva >= range->VirtualAddress && rva - range->VirtualAddress < range->Size;
 }
 
-/* The place of NAME in the sorted table, or where it would have to go. */
+/* The index of NAME in the sorted table, or the index at which it belongs. */
 static BOOL find_name( const BYTE *base, const DWORD *names, DWORD count, const char *name,
                        DWORD *place )
 {
@@ -203,7 +203,7 @@ static void copy_old( struct table *table, const IMAGE_EXPORT_DIRECTORY *old )
                                               (const char *)table->base + table->functions[i] );
 }
 
-/* An RVA that leads to TARGET: its own if it lies within reach, else that of an island. */
+/* An RVA that leads to TARGET: that of TARGET if it is within reach, else that of an island. */
 static DWORD reach( struct table *table, const void *target )
 {
     static const BYTE jump[] = { 0xff, 0x25, 0, 0, 0, 0 };

@@ -1,7 +1,7 @@
 /*
- * Stands for the linker: makes an image's import table anew, with our DLLs in front. Names of UMS
- * that the program imports from ntdll or kernel32 get descriptors of their own that lead to us,
- * with the program's own import slots. Reads by a callback, and trusts nothing that it reads.
+ * Builds a new import table for an image, with our DLLs in front. UMS names that the program
+ * imports from ntdll or kernel32 get descriptors of their own, which name our DLLs and use the
+ * program's import slots. It reads through a callback, and validates everything that it reads.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -123,7 +123,7 @@ static BOOL is_ums_name( const char *name, enum owner owner )
     return FALSE;
 }
 
-/* Who gets the name that THUNK asks DLL's owner for; OWNER_NONE if it cannot be read. */
+/* The owner of the name that THUNK imports from DLL; OWNER_NONE if it cannot be read. */
 static enum owner thunk_owner( struct import_table *table, ULONG64 thunk, enum owner dll )
 {
     char name[48];
@@ -150,8 +150,8 @@ static void add_thunk( struct import_table *table, ULONG64 thunk )
     if (table->block && i < table->thunk_room) table->thunks[i] = thunk;
 }
 
-/* A run of neighbours with one owner, thunks FIRST .. FIRST + COUNT - 1 of FROM, gets a descriptor
- * of its own. */
+/* Adjacent thunks with one owner, FIRST .. FIRST + COUNT - 1 of FROM, get a descriptor of their
+   own. */
 static void add_run( struct import_table *table, const IMAGE_IMPORT_DESCRIPTOR *from, DWORD first,
                      DWORD count, enum owner owner )
 {
@@ -195,8 +195,8 @@ static BOOL add_split( struct import_table *table, const IMAGE_IMPORT_DESCRIPTOR
     return FALSE;
 }
 
-/* Hosts refuse to load a program whose imports they lack (Windows), or give it a trap (Wine): so
- * the names of UMS are asked of the shim from the start. */
+/* A host refuses to load a program whose imports it does not have (Windows), or binds them to a
+ * trap (Wine). So UMS names are imported from the shim from the start. */
 static BOOL add_program_imports( struct import_table *table )
 {
     IMAGE_IMPORT_DESCRIPTOR descriptor;
@@ -263,8 +263,8 @@ static BOOL walk_imports( struct import_table *table )
  * the block
  */
 
-/* A program that has the shim in its file (umsrun --install) and is started by umsrun or a program
- * with the shim: its own block is passed over, and the shim of who starts it serves. */
+/* A program has the shim in its file (umsrun --install), and umsrun or a program with the shim
+ * starts it. Then its own block is skipped, and the starter's shim is used. */
 void import_table_init( struct import_table *table, const IMAGE_NT_HEADERS64 *nt )
 {
     struct inject_block block;

@@ -1,6 +1,6 @@
 /*
- * The import table of a program that shall load the shim: our DLLs in front, its own descriptors
- * behind, names of UMS led to our DLLs. Host-free: it is made for processes (inject.c) and for
+ * The import table of a program that has to load the shim: our DLLs first, then its own
+ * descriptors; UMS names point to our DLLs. Host-free: it is built for processes (inject.c) and for
  * files (programs/umsrun/pe_image.c), and tested natively.
  *
  * Copyright 2026 the UMS shim authors

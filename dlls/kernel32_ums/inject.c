@@ -1,10 +1,10 @@
 /*
- * Stands for nothing in Windows: gives a process that was created suspended the shim as its first
- * two imports. Only data is written: a block above the image, and in the end one entry of the
- * image's headers. The process's own loader does the rest. Shared by umsrun.exe (the first process)
- * and kernel32_ums.dll (its children); no C runtime needed.
+ * Gives the shim to a process that was created suspended, as its first two imports. Windows has no
+ * counterpart. Only data is written: a block above the image, and then one entry of the image's
+ * headers. The process's own loader does the rest. umsrun.exe uses this for the first process, and
+ * kernel32_ums.dll for its children. It needs no C runtime.
  *
- * It does not redirect anything; that is attach.c, which the loader then runs inside the process.
+ * It redirects nothing. attach.c does that when the loader runs it in the process.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -71,8 +71,8 @@ static BOOL fetch( struct import_table *table, DWORD rva, void *to, DWORD size )
  * the block
  */
 
-/* A full path that the import table can hold: bytes, which loaders widen one by one. Where the
- * folder's name has other characters or is too long, its short name serves. */
+/* A full path for the import table, which holds bytes that loaders widen one by one. If the
+ * folder's name has other characters or is too long, its short name is used. */
 static BOOL set_path( struct inject_dll *dll, const WCHAR *dir, const char *file )
 {
     WCHAR buffer[INJECT_MAX_PATH];
@@ -103,7 +103,7 @@ void *inject_alloc_above( HANDLE process, BYTE *base, DWORD image_size, SIZE_T s
     MEMORY_BASIC_INFORMATION info;
     void *ret;
 
-    /* what is told to be free is not always to be had, so a large region gets more than one try */
+    /* memory that is reported as free cannot always be reserved: try large regions again */
     for (; at < end; at = ALIGN_UP( at, 0x10000 ))
     {
         if (at >= region_end)
@@ -134,7 +134,7 @@ static BOOL write_headers( HANDLE process, void *where, const void *data, SIZE_T
     return ret;
 }
 
-/* the last step: from here on the process's loader sees the new table */
+/* the last step: from here on the loader of the process uses the new table */
 static const char *set_directories( HANDLE process, IMAGE_DATA_DIRECTORY *where,
                                     const IMAGE_DATA_DIRECTORY *imports,
                                     const IMAGE_DATA_DIRECTORY *bound )
@@ -222,7 +222,7 @@ done:
     return error;
 }
 
-/* Above the image: umsrun or a parent put it there. Within: the file has it. */
+/* A block above the image comes from umsrun or a parent. A block inside it comes from the file. */
 struct inject_block *inject_find_block( void *base )
 {
     const IMAGE_DOS_HEADER *dos = base;

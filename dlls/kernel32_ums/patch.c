@@ -1,6 +1,6 @@
 /*
- * Stands for nothing in Windows: a transaction over 64-bit words of this process, of which
- * attach.c's redirection consists. Runs in DllMain: pages instead of heap, no lock.
+ * A transaction over 64-bit words of this process; attach.c redirects names with one. Windows has
+ * no counterpart. It runs in DllMain, so it uses pages instead of the heap, and no lock.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

@@ -24,7 +24,7 @@ BOOL ums_set_status( NTSTATUS status )
     return FALSE;
 }
 
-/* The same for the calls that make something, on a thread that holds nothing of ours. */
+/* The same for calls that create something; the thread holds nothing of ours. */
 static BOOL made( const char *name, NTSTATUS status )
 {
     if (status) ums_trace( "%s: status %08lx", name, (ULONG)status );
@@ -99,8 +99,8 @@ BOOL WINAPI ExecuteUmsThread( PUMS_CONTEXT context )
     return ums_ntdll->execute( context, switch_failed );
 }
 
-/* The last thing here is the call, which the compiler makes a jump: a carried worker's switch then
-   returns to the program at once, and no return of ours is mispredicted. */
+/* A tail call: a carried worker's switch then returns to the program directly, and no return of
+   ours is mispredicted. */
 BOOL WINAPI UmsThreadYield( PVOID param )
 {
     return ums_ntdll->yield( param, TRUE, switch_failed );

@@ -128,8 +128,7 @@ static int ref_live( struct ums_list *list )
 
 /* The worker keeps a reference to its list as long as its word does not change. So if the caller's
    exchange finds the same word, this list was the worker's, and alive, when it was referenced here.
-   If the word has changed, the slot may be another list by now; a reference to that does no harm.
-   */
+   If the word has changed, the slot may be another list by now; a reference to it is harmless. */
 struct ums_list *ums_list_of( struct ums_context *context )
 {
     struct ums_list *list = atomic_load_explicit( &context->list, memory_order_relaxed );

@@ -263,8 +263,7 @@ static inline void prefetch( struct ums_context *before, struct ums_context *w )
     __builtin_prefetch( &next_but_one->sp, 1 );
 }
 
-/* Only this thread writes the counter, so a plain addition is enough. Others read it now and then.
-   */
+/* Only this thread writes the counter, so a plain addition is enough. Others read it at times. */
 static inline void count( _Atomic uint64_t *counter )
 {
     atomic_store_explicit( counter, atomic_load_explicit( counter, memory_order_relaxed ) + 1,
@@ -409,8 +408,7 @@ static void give_up( struct ums_context *context )
 }
 
 /* Turn a scheduler thread into a plain thread. Its context stays like one whose thread has ended. A
-   thread that ends inside its SchedulerProc calls this too. It waits for no worker at that point.
-   */
+   thread that ends inside its SchedulerProc calls this too. It waits for no worker then. */
 void ums_scheduler_detach( struct ums_context *context )
 {
     ke_set_current( NULL );

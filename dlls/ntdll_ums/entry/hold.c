@@ -65,8 +65,7 @@ static int hold_still( HANDLE thread, const struct ums_context *target, struct u
     return 0;
 }
 
-/* The same with the program's call. Its handle may have too few rights, so this opens another one.
-   */
+/* The same with the program's call. Its handle may have too few rights, so open another one. */
 NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *target,
                             uint32_t tid, struct ums_context *self )
 {

@@ -203,8 +203,8 @@ void ums_apc_begins( void )
     ums_abandon_call( self );
 }
 
-/* Wine knows the calling thread by GS and by the Linux thread. With the scheduler's TEB they agree.
-   */
+/* Wine knows the calling thread by GS and by the Linux thread. With the scheduler's TEB both
+   agree. */
 void ums_local_begin( struct ums_context *self )
 {
     atomic_store_explicit( &self->local, 1, memory_order_relaxed ); /* for whoever stops us */
@@ -257,8 +257,7 @@ static uint64_t call_special( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
-/* A wait of a scheduler, while recording is on. Its wait for a worker at home is not recorded here.
-   */
+/* A wait of a scheduler, while recording is on. Its wait for a worker at home is not meant. */
 static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
                            struct ums_scheduler *s )
 {

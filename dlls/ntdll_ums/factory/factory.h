@@ -157,8 +157,8 @@ extern struct ums_pool ums_hand_pool, ums_queue_pool;
 int  ums_queue_init( void );
 struct ums_queue *ums_queue_alloc( uint32_t concurrency );
 union queue_word ums_queue_load( const struct ums_queue *q );
-/* Add packets, which are there, and take so many off the running ones; then hand out what can be.
-   */
+/* Add packets, which are there, and take so many off the running ones; then hand out what can
+   be. */
 void ums_queue_give( struct ums_queue *q, uint32_t packets, uint32_t leaving );
 /* A hand runs again that was not counted. */
 void ums_queue_back( struct ums_queue *q );
@@ -217,8 +217,8 @@ static inline int ums_factory_is_shut( const struct ums_factory *f )
     return (atomic_load( &f->starting ) & FACTORY_SHUT) != 0;
 }
 
-/* What is asked of the object behind a handle; access is checked. value: as long as the class says
-   */
+/* What is asked of the object behind a handle; access is checked. value: as long as the class
+   says */
 ums_status ums_factory_set( struct ums_factory *f, uint32_t info_class, uint64_t value );
 ums_status ums_factory_release( struct ums_factory *f );
 ums_status ums_factory_ready( struct ums_factory *f, struct ums_hand *h );  /* h: NULL, of others */

@@ -197,8 +197,7 @@ static void add_port( struct round *round, struct ums_queue *q )
 
     if (!has_room( q )) return;
     for (i = 1; i < round->count; i++) if (round->objects[i] == q->port) return;
-    if (round->count == MAX_PORTS)              /* it was drained in this round, and is in the next
-    */
+    if (round->count == MAX_PORTS)              /* drained in this round, and is in the next */
     {
         not_later( round, POLL );
         return;
@@ -323,8 +322,8 @@ void ke_manager_wake( void )
     else if (atomic_exchange( &asleep, 0 )) NtSetEvent( event, NULL );
 }
 
-/* Two rounds, because one may be in progress. With a limit: the thread may be impossible to make.
-   */
+/* Two rounds, because one may be in progress. With a limit: the thread may be impossible to
+   make. */
 void ums_manager_wait( void )
 {
     static const int64_t patience = 10000000;

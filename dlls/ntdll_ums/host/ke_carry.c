@@ -1,6 +1,6 @@
 /*
- * ke.h's user parts of workers: the parking places, preemption. The switch itself is in switch_x86_64.S,
- * the decision whether the host can carry in probe.c.
+ * ke.h's user parts of workers: the parking places, preemption. The switch itself is in
+ * switch_x86_64.S, the decision whether the host can carry in probe.c.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -19,10 +19,10 @@
 
 /* ---- parking places ---- */
 
-/* Slabs of parking places, by the index of the context's slot; never given back. One allocation
-   for many, because each mapping of a process counts where there are ten thousand threads. No
-   guard pages for the same reason: what runs there is ours and shallow, and the lower end of a
-   place is the room for a preempted worker's registers, not a neighbour. */
+/* Slabs of parking places, by the index of the context's slot; never freed. One allocation holds
+   many places, because a process with ten thousand threads may run out of mappings. For the same
+   reason there are no guard pages: only our own code runs there, it needs little stack, and at the
+   lower end of a place is the room for a preempted worker's registers, not the next place. */
 static char *_Atomic slabs[MAX_SLABS];
 
 int ke_home_prepare( struct ums_context *w )
@@ -47,15 +47,15 @@ int ke_home_prepare( struct ums_context *w )
 
 /* ---- at home ---- */
 
-/* Where the host does not carry: the thread sleeps where it is, below its user part. */
+/* Where the host does not carry, the thread sleeps on its own stack, below its user part. */
 struct parking
 {
     void (*parked)( struct ums_context *w, void *arg );
     void *arg;
 };
 
-/* What the thread does meanwhile is no call of the worker's, who may be RUNNING before the thread
-   has gone to sleep. The mark also says that w->sp is good (ke_context.c). */
+/* The calls that the thread makes meanwhile are not the worker's: the worker may be RUNNING before
+   the thread has gone to sleep. The mark also says that w->sp is valid (ke_context.c). */
 static void park_in_place( struct ums_context *w, void *arg )
 {
     struct parking *parking = arg;
@@ -95,9 +95,9 @@ int ke_is_our_code( ULONG_PTR rip, ULONG_PTR rsp )
     return ke_is_our_memory( rip ) || ke_is_our_memory( ke_linux_caller( rip, rsp ) );
 }
 
-/* Is this Windows memory? Code on Wine's Unix side is not: it belongs to the carrier and must be
-   left by the same thread. Some of it runs on the user stack (win32u of Wine 8.0, and what of libc our
-   own Linux calls use). */
+/* Is this Windows memory? Code on Wine's Unix side is not: the carrier entered it, and has to leave
+   it. Some of it runs on the user stack (win32u of Wine 8.0, and the part of libc that our own
+   Linux calls use). */
 static int is_windows_code( ULONG_PTR rip )
 {
     MEMORY_BASIC_INFORMATION info;
@@ -110,9 +110,9 @@ int ke_is_user_code( uint64_t rip )
     return !ke_is_our_memory( rip ) && is_windows_code( rip );
 }
 
-/* The thread of s stands still: is it in the middle of user code of w? Our own code must not be
-   interrupted: it may have half of the worker's state in place, or the TEB of the scheduler. The
-   worker may be on a stack of its own making, but not on the scheduler's. */
+/* The thread of s stands still: is it in user code of w? Our own code must not be interrupted: half
+   of the worker's state may be loaded, or GS may have the scheduler's TEB. The worker may use any
+   stack, except for the scheduler's. */
 static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, const CONTEXT *context )
 {
     const char *teb = s->teb;
@@ -144,8 +144,8 @@ static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_c
     return 0;
 }
 
-/* s may have carried another worker since, or be another thread's by now. So only a carrier of this
-   worker counts that has ended: it can never again give the worker away. */
+/* s may have executed another worker since, or may belong to another thread by now. So only a
+   carrier of this worker that has ended counts: it can never give the worker away again. */
 static int carrier_is_gone( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )
 {
     if (thread ? WaitForSingleObject( thread, 0 ) != WAIT_OBJECT_0
@@ -164,7 +164,7 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
 
     if (thread && !ums_suspend_native( thread, &count ))
     {
-        /* those of us who were there before, or came since, have suspended it too */
+        /* other preempters, earlier or later ones, have suspended it too */
         if ((more = atomic_load( &s->preempters ) - 1) > others) others = more;
         if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
         else if (count > others && ums_worker_is_carried( w ) && w->owner == s && s->current == w)

@@ -1,6 +1,6 @@
 /*
- * The registers of a worker, for GetThreadContext and SetThreadContext: they are not always where
- * its thread is.
+ * The registers of a worker, for GetThreadContext and SetThreadContext. They are not always those
+ * of its thread.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -12,8 +12,9 @@
  *   at home in a call          its thread's, our frames unwound: those that the call was made with
  *   at home anywhere else      its thread's
  *
- * New registers of a worker that is parked or in a call wait in w->context, like those of one that
- * was preempted, until it is executed or its call is over; all others are the thread's own matter.
+ * New registers of a worker that is parked or in a call are kept in w->context, like those of a
+ * preempted worker, until the worker is executed or its call is over. In all other cases they are
+ * set in the thread.
  */
 
 #include <windows.h>
@@ -108,9 +109,9 @@ static RUNTIME_FUNCTION *our_function( ULONG_PTR base, ULONG_PTR rip )
     return NULL;
 }
 
-/* From our frames to who has called: RtlLookupFunctionEntry takes a lock that the worker may hold,
-   so our own table is searched. A stub's copy is a leaf, and so is libc's code. The thread stands
-   still. */
+/* Unwind our frames to their caller. RtlLookupFunctionEntry takes a lock that the worker may hold,
+   so this searches our own table. A copy of a stub is a leaf function, and so is libc's code. The
+   thread stands still. */
 static void unwind_our_frames( CONTEXT *context )
 {
     extern IMAGE_DOS_HEADER __ImageBase;
@@ -189,7 +190,7 @@ void ke_worker_context( struct ums_context *w, void *thread, CONTEXT *context )
 
 /* ---- new ones ---- */
 
-/* The worker stands still and cannot be executed, its registers become w->context. */
+/* Copy the registers of a worker to w->context. It stands still, and nobody can execute it. */
 void ke_keep_registers( struct ums_context *w, CONTEXT *all )
 {
     all->EFlags = (all->EFlags & USER_FLAGS) | ALWAYS_FLAGS;

@@ -1,30 +1,29 @@
 /*
- * Faults of a carrier. Wine's signal handlers look up the stack of the faulting code in the thread
- * block of the thread that faulted; on a carrier that is the scheduler's, and the stack is the
- * worker's.
+ * Faults on a carrier. Wine's signal handlers take the stack limits from the TEB of the Linux
+ * thread that faulted. On a carrier that is the scheduler's TEB, while the stack is the worker's.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * So handlers of ours stand in front. This file owns the one invariant: a scheduler's TEB tells the
- * worker's stack while a handler of Wine's runs for that worker, and its own at any other time. What
- * is shown is what the worker's own TEB says at that moment: it may have become a fiber, changed to
- * a coroutine's stack or asked for a guarantee, all of which is done without a system call. The only
- * thing that Wine changes is the limit, when the stack grows, and that is passed on to the worker's
- * TEB before the handler returns.
+ * So our signal handlers run before Wine's. This file owns one invariant: a scheduler's TEB names
+ * the worker's stack while a handler of Wine runs for that worker, and the scheduler's stack at any
+ * other time. The values are those of the worker's TEB at that moment: the worker may have become a
+ * fiber, switched to a coroutine's stack or asked for a guarantee, all without a system call. Wine
+ * changes only the limit, when the stack grows. That is copied to the worker's TEB before the
+ * handler returns.
  *
- * GS has the scheduler's TEB meanwhile, too. Wine 11 takes a fault at an instruction with a GS prefix
- * for a GS that the program has changed, if it is not the TEB of the Linux thread: it would put that
- * there for good, and the worker would go on as the scheduler (scenario_exception_gs).
+ * GS has the scheduler's TEB meanwhile, too. Wine 11 assumes that the program has changed GS if an
+ * instruction with a GS prefix faults while GS is not the TEB of the Linux thread. It would set GS
+ * to that TEB for good, and the worker would continue as the scheduler (scenario_exception_gs).
  *
- * Nobody else sees the words meanwhile: they are the scheduler thread's, which is here, with the
- * signals of Wine blocked. If Wine ends the thread in its handler, they are the words of a thread
- * that is no more.
+ * No other thread sees the changed fields: they are those of the scheduler's thread, which runs
+ * this handler with Wine's signals blocked. If Wine ends the thread in its handler, nobody uses
+ * them.
  *
- * An exception is then handled where it has come up, on the carrier: there is nothing left in which
- * that differs from home. Its way on is NtContinue, a system call, which goes home.
+ * The exception is then handled on the carrier, where it was raised. Nothing in that differs from
+ * home. It continues with NtContinue, a system call, which goes home.
  *
- * A handler makes no NT call: the signal may have come in the middle of one.
+ * A handler makes no NT call: the signal may have interrupted one.
  */
 
 #include <windows.h>
@@ -78,8 +77,8 @@ static void set_stack( char *teb, const struct stack *stack )
 
 /* ---- where the thread is ---- */
 
-/* The worker that runs on this thread, a carrier; NULL: the thread and GS agree. In a local call GS
-   has the scheduler's TEB. While a worker is CARRIED its home thread is in the parking place, with
+/* The worker that this thread carries; NULL if GS has the thread's own TEB. In a local call GS has
+   the scheduler's TEB. While a worker is CARRIED its home thread is in the parking place, and has
    the worker's TEB too. */
 static struct ums_context *find_carried( const struct linux_context *frame )
 {
@@ -97,8 +96,8 @@ static struct ums_context *find_carried( const struct linux_context *frame )
     return w;
 }
 
-/* Reading or writing through a pointer that may be bad (access_x86_64.S)? A step into that is none of
-   its faults. */
+/* Is this an access through a pointer that may be bad (access_x86_64.S)? A single step into that
+   code is not such a fault. */
 static int is_trying( int sig, const struct linux_context *frame )
 {
     extern char ums_try_begin[], ums_try_end[];
@@ -109,8 +108,9 @@ static int is_trying( int sig, const struct linux_context *frame )
 
 /* ---- the handler ---- */
 
-/* The debug registers that Wine has put there are the scheduler's. The worker's own are at home: none
-   is enabled, or it would not be carried; and if one has been since, going on must not change it. */
+/* Wine has stored the scheduler's debug registers. The worker's are those of its home thread. None
+   of them is enabled, because a worker with breakpoints is not carried. If one has been enabled
+   since, the end of this exception must not change it. */
 static void own_debug_registers( const struct ums_context *w, const struct linux_context *frame )
 {
     CONTEXT *context = (CONTEXT *)frame->rsp;
@@ -149,8 +149,8 @@ static void call_wine( int sig, void *info, struct linux_context *frame )
         own_debug_registers( w, frame );
 }
 
-/* A pointer that was to be tried is no matter of the program's. It is Wine that says whether it is bad:
-   the page may be a guard, or watched for writes. */
+/* The program must not see a fault of a pointer that our code tries. Wine decides whether the
+   pointer is bad: the page may be a guard page, or watched for writes. */
 static void __attribute__((sysv_abi)) on_fault( int sig, void *info, struct linux_context *frame )
 {
     extern char ums_try_failed[];

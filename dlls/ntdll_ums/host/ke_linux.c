@@ -4,8 +4,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Wine 11 (Syscall User Dispatch) and Proton (a filter on the address) take a system call from
- * Windows memory for an NT call, and let libc's through. So libc's code is used, on any Wine:
+ * Wine 11 (Syscall User Dispatch) and Proton (a filter on the address) treat a system call from
+ * Windows memory as an NT call, and let libc's through. So this uses libc's code, on any Wine:
  *
  *  - Wine says that it runs on Linux, and ntdll.dll has a pointer to its dispatcher, in ntdll.so;
  *  - the ELF header of that lies below. Of its relocations, some are bound to other libraries;
@@ -13,9 +13,9 @@
  *    libc is another library's, and is passed over;
  *  - in its symbol table are functions that are nothing but a system call without an error.
  *
- * Nothing is followed without asking whether it can be read, and nothing is called before one of
- * these functions was found with the bytes in it. Any doubt: there are no Linux calls, and nothing
- * that needs one is tried.
+ * Every pointer is checked before it is read, and nothing is called before one of these functions
+ * was found with the expected bytes. In any doubt there are no Linux calls, and nothing that needs
+ * one is tried.
  */
 
 #include <windows.h>

@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The one difference between the hosts is how a thread sleeps on a word: a raw futex where the host
- * is Wine on Linux and a trial shows that it works, else RtlWaitOnAddress (Windows 8 and later;
- * Wine too, so UMS_PARK=address tries under Wine what Windows gets).
+ * The hosts differ in how a thread sleeps on a word. It is a raw futex where the host is Wine on
+ * Linux and a trial of it succeeds. Elsewhere it is RtlWaitOnAddress (Windows 8 and later; Wine has
+ * it too, so UMS_PARK=address tests under Wine what Windows gets).
  */
 
 #include <windows.h>
@@ -27,7 +27,7 @@ NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK,
 NTSTATUS NTAPI NtCreateEvent( HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, ULONG, BOOLEAN );
 NTSTATUS NTAPI NtAllocateVirtualMemory( HANDLE, void **, ULONG_PTR, SIZE_T *, ULONG, ULONG );
 
-/* ntdll's, looked up: Windows 7 has none of them. Written once, at start. */
+/* Functions of ntdll that Windows 7 does not have. Written once, at start. */
 static NTSTATUS (NTAPI *wait_on_address)( const void *, const void *, SIZE_T,
                                           const LARGE_INTEGER * );
 static void (NTAPI *wake_address_all)( const void * );
@@ -65,8 +65,8 @@ static void futex_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *t
                        timeout ? (uint64_t)&spec : 0 );
 }
 
-/* RtlWaitOnAddress makes a system call of its own, which the hook must leave alone: the worker
-   that parks here may be executed, and so be RUNNING, before it has really gone to sleep. */
+/* RtlWaitOnAddress makes a system call, which the hook must ignore: the worker that parks here may
+   be executed, and be RUNNING, before its thread has gone to sleep. */
 static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct ums_context *self = ke_current();
@@ -85,9 +85,9 @@ void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
     else address_wait( word, value, timeout );
 }
 
-/* In the system call, or right before or behind it; as ums_linux_syscall hands on its arguments. Or
-   in a call of Wine's into the Unix side: the thread is a hand, which is counted, and nothing else is
-   under way. */
+/* Is the thread in the futex call, or right before or after it? Its arguments are those of
+   ums_linux_syscall. Or is it a hand in a Unix call: the hand is counted, and nothing else is going
+   on. */
 int ke_is_asleep( const CONTEXT *context )
 {
 
@@ -186,8 +186,8 @@ uint32_t ke_thread_id( void )
     return GetCurrentThreadId();
 }
 
-/* Nobody else resumes it, and its scheduler waits for it. So when the system is out of memory or of
-   handles, we ask until it has one for us. */
+/* Nobody else resumes the worker's thread, and its scheduler waits for it. So if the system is out
+   of memory or handles, this tries again until it gets a handle. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid )
 {
     HANDLE thread;

@@ -1,10 +1,10 @@
 /*
- * Can workers be carried here? Found out by trying, never by a version number.
+ * Can workers be carried on this host? This file tries it; it never decides by a version number.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Nothing is changed for good, and any doubt means no. What has to hold:
+ * The trial leaves nothing changed, and any doubt means no. The conditions:
  *
  *  - a thread can sleep outside any NT call: a home thread that is parked must have no system-call
  *    frame in use, because the code that is carried in its place may use it;
@@ -12,8 +12,8 @@
  *  - GS can be written from here, and what it shows is the TEB;
  *  - the scheduler's TEB, put into GS, is good for a system call in between;
  *  - a stack that is not the thread's grows as if it were (ke_exception.c);
- *  - nobody keeps a shadow of the return addresses;
- *  - all registers of a worker that is stopped in the middle of its code can be kept.
+ *  - there is no shadow stack;
+ *  - all registers of a worker that is stopped in its code can be saved.
  *
  * Then a user part is made by hand and carried, with a TEB that is a copy.
  */
