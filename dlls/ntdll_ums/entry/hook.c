@@ -284,9 +284,9 @@ static uint64_t call_plain( const struct call_row *row, struct ums_call *call,
     return ums_call_native( call, NULL );
 }
 
-uint64_t ums_hook_call( struct ums_call *call )
+/* kind: of the handle that it closes. */
+static uint64_t make_call( const struct call_row *row, struct ums_call *call, enum object_kind kind )
 {
-    const struct call_row *row = ums_call_row( call );
     struct ums_context *self = ke_current();
     int special = row->handler && (!row->handler_if || row->handler_if( call ));
     uint64_t ret;
@@ -301,6 +301,7 @@ uint64_t ums_hook_call( struct ums_call *call )
 
     if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );
     ums_worker_give_way( self );
+    if (kind && ums_close_known( kind, call, self, &ret )) return ret;
     if (ums_worker_is_carried( self ))
     {
         if (is_local( row, call, self )) return call_local( call, self );
@@ -309,4 +310,53 @@ uint64_t ums_hook_call( struct ums_call *call )
     if (special) return call_special( row, call, self );
     if (row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
     return row->cls == CALL_WAIT ? ums_call_wait( row, call, self ) : call_may_block( call, self );
+}
+
+/* ---- handles come and go ---- */
+
+static uint64_t call_that_makes( const struct call_row *row, struct ums_call *call )
+{
+    uint64_t before = ums_handle_will_be_made(), ret = make_call( row, call, KIND_UNKNOWN ), handle;
+    enum object_kind kind = row->makes;
+
+    if ((ums_status)ret < 0 || !ums_try_load( (const void *)call->args[0], &handle )) return ret;
+    if (kind == KIND_SECTION && call->stack[2]) kind = KIND_OTHER;      /* of a file */
+    ums_handle_made( handle, kind, before );
+    return ret;
+}
+
+static uint64_t call_that_closes( const struct call_row *row, struct ums_call *call )
+{
+    uint64_t ret, handle = call->args[0];
+    enum object_kind kind = ums_handle_will_close( handle );
+
+    ret = make_call( row, call, kind );
+    ums_handle_was_closed( handle );
+    return ret;
+}
+
+/* NtDuplicateObject( process, handle, to process, copy, access, attributes, options ). Whose handles
+   these are does not matter: those of this process with the same values lose their kinds. */
+static uint64_t call_that_copies( const struct call_row *row, struct ums_call *call )
+{
+    int closes = (call->stack[2] & DUPLICATE_CLOSE_SOURCE) != 0;
+    uint64_t before, ret, copy, handle = call->args[1];
+
+    if (closes) ums_handle_will_close( handle );
+    before = ums_handle_will_be_made();
+    ret = make_call( row, call, KIND_UNKNOWN );
+    if ((ums_status)ret >= 0 && call->args[3] && ums_try_load( (const void *)call->args[3], &copy ))
+        ums_handle_made( copy, KIND_OTHER, before );
+    if (closes) ums_handle_was_closed( handle );
+    return ret;
+}
+
+uint64_t ums_hook_call( struct ums_call *call )
+{
+    const struct call_row *row = ums_call_row( call );
+
+    if (row->makes) return call_that_makes( row, call );
+    if (row->closes == CLOSES_FIRST) return call_that_closes( row, call );
+    if (row->closes == CLOSES_SECOND) return call_that_copies( row, call );
+    return make_call( row, call, KIND_UNKNOWN );
 }

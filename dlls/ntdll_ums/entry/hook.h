@@ -13,6 +13,7 @@
 #define UMS_HOOK_H
 
 #include "call_key.h"
+#include "handle_kinds.h"
 #include "native.h"
 #include "host/access.h"
 #include "private/nttypes.h"
@@ -56,6 +57,16 @@ struct call_row
     int (*here)( const struct call_row *row, struct ums_call *call, struct ums_context *self,
                  uint64_t *ret );               /* where ums_waits_here: for all threads if it is
                                                    LOCAL; 1: this was it, 0: as its class wants */
+    uint8_t makes;                              /* enum object_kind: what its first argument then
+                                                   points at a handle of */
+    uint8_t closes;                             /* enum call_closes */
+};
+
+enum call_closes
+{
+    CLOSES_NOTHING,
+    CLOSES_FIRST,                               /* NtClose: the handle that is its first argument */
+    CLOSES_SECOND                               /* NtDuplicateObject: perhaps that; and makes one */
 };
 
 extern const struct call_row ums_call_rows[];
@@ -169,6 +180,10 @@ uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *c
 int ums_is_handle_of_ours( const struct ums_call *call );
 uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
                             struct ums_context *self );
+/* NtClose of what has a kind, by a worker that is in no other call; carried, it stays so if it can. 1:
+   this was it. */
+int ums_close_known( enum object_kind kind, struct ums_call *call, struct ums_context *self,
+                     uint64_t *ret );
 uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *call,
                                 struct ums_context *self );
 uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *call,

@@ -24,24 +24,30 @@
 #include "hook.h"
 #include "factory/factory_host.h"
 
-#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, NULL },
-#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why, NULL },
-#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, NULL, why, NULL },
-#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, why, NULL },
+#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0 },
+#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why, NULL, 0, 0 },
+#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0 },
+#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0 },
 #define WAIT( name, timeout, alertable, try_zero, why ) \
-    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, NULL },
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, NULL, 0, 0 },
 #define SPECIAL( name, handler, why ) \
-    { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, NULL, why, NULL },
+    { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, NULL, why, NULL, 0, 0 },
 /* answered without the kernel, if that can be; else as above */
 #define WAIT_HERE( name, timeout, alertable, try_zero, here, why ) \
-    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, here },
-#define LOCAL_HERE( name, here, why ) { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, here },
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, here, 0, 0 },
+#define LOCAL_HERE( name, here, why ) { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, here, 0, 0 },
 /* a handler for handles of worker factories and ports, and the class for all others */
 #define OURS( name, cls, handler, why ) \
-    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL },
+    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL, 0, 0 },
+
+/* the same, and its success makes a handle */
+#define MAKES( kind, name, cls, local_if, handler, why ) \
+    { name, cls, -1, -1, 0, local_if, handler, NULL, why, NULL, kind, 0 },
+#define CLOSES( which, name, cls, handler, why ) \
+    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL, 0, which },
 
 const struct call_row ums_default_row =
-    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, "unknown", NULL };
+    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, "unknown", NULL, 0, 0 };
 
 /* ---- conditions of local calls ---- */
 
@@ -101,8 +107,11 @@ const struct call_row ums_call_rows[] =
     MAY_BLOCK( "NtFsControlFile", "waits for a pipe's other end" )
     MAY_BLOCK( "NtFlushBuffersFile", "waits for the disk or the pipe's reader" )
     MAY_BLOCK( "NtLockFile", "waits for another holder" )
-    MAY_BLOCK( "NtCreateFile", "file systems, servers" )
-    MAY_BLOCK( "NtOpenFile", "file systems, servers" )
+    MAKES( KIND_OTHER, "NtCreateFile", CALL_MAY_BLOCK, NULL, NULL, "file systems, servers" )
+    MAKES( KIND_OTHER, "NtOpenFile", CALL_MAY_BLOCK, NULL, NULL, "file systems, servers" )
+    MAKES( KIND_OTHER, "NtCreateNamedPipeFile", CALL_MAY_BLOCK, NULL, NULL, "listed for the handle" )
+    MAKES( KIND_OTHER, "NtCreateMailslotFile", CALL_MAY_BLOCK, NULL, NULL, "listed for the handle" )
+    MAKES( KIND_SECTION, "NtCreateSection", CALL_MAY_BLOCK, NULL, NULL, "images come from files" )
     MAY_BLOCK( "NtQueryAttributesFile", "file systems, servers" )
     MAY_BLOCK( "NtQueryFullAttributesFile", "file systems, servers" )
     MAY_BLOCK( "NtQueryDirectoryFile", "file systems, servers" )
@@ -130,17 +139,18 @@ const struct call_row ums_call_rows[] =
     SPECIAL( "NtSetInformationThread", ums_special_set_thread, "ThreadUmsInformation" )
     SPECIAL( "NtSetInformationProcess", ums_special_set_process, "may replace the dispatcher" )
     SPECIAL( "NtCreateUserProcess", ums_special_create_process, "children get the shim" )
-    SPECIAL( "NtCreateIoCompletion", ums_special_create_port, "the port's concurrency" )
+    MAKES( KIND_PORT, "NtCreateIoCompletion", CALL_SPECIAL, NULL, ums_special_create_port,
+           "the port's concurrency" )
 
     /* answered at once, by the calling thread itself */
     QUICK( "NtTestAlert", "takes the thread's own APCs" )
     QUICK( "NtReleaseMutant", "the owner is a thread" )
-    QUICK( "NtCreateMutant", "may make the caller its owner" )
+    MAKES( KIND_MUTANT, "NtCreateMutant", CALL_QUICK, NULL, NULL, "may make the caller its owner" )
     QUICK( "NtQueryMutant", "tells whether the caller owns it" )
     QUICK( "NtOpenEvent", "by name: asks for the thread's token" )
     QUICK( "NtOpenSemaphore", "by name: asks for the thread's token" )
     QUICK( "NtOpenMutant", "by name: asks for the thread's token" )
-    QUICK( "NtCreateTimer", "Wine 8.0 asks for the thread's token" )
+    MAKES( KIND_TIMER, "NtCreateTimer", CALL_QUICK, NULL, NULL, "Wine 8.0 asks for the thread's token" )
     OURS( "NtQueryObject", CALL_QUICK, ums_special_query_object,
           "the handle may be the thread itself" )
     QUICK( "NtQueryInformationProcess", "some classes make a handle, and ask for the token" )
@@ -148,10 +158,10 @@ const struct call_row ums_call_rows[] =
     /* not so fast as they look */
     OURS( "NtMapViewOfSection", CALL_MAY_BLOCK, ums_special_section, "images come from files" )
     OURS( "NtQuerySection", CALL_MAY_BLOCK, ums_special_section, "listed for the handles" )
-    OURS( "NtClose", CALL_MAY_BLOCK, ums_special_close,
-          "the last handle of a socket or of a file far away waits for it" )
-    OURS( "NtDuplicateObject", CALL_MAY_BLOCK, ums_special_duplicate,
-          "closing a handle of another process waits for that" )
+    CLOSES( CLOSES_FIRST, "NtClose", CALL_MAY_BLOCK, ums_special_close,
+            "the last handle of a socket or of a file far away waits for it; ums_close_known" )
+    CLOSES( CLOSES_SECOND, "NtDuplicateObject", CALL_MAY_BLOCK, ums_special_duplicate,
+            "closing a handle of another process waits for that" )
 
     /* answered at once, whoever asks */
     LOCAL( "NtQueryPerformanceCounter", "reads a clock" )
@@ -169,9 +179,12 @@ const struct call_row ums_call_rows[] =
     LOCAL( "NtQueryEvent", "one request; an event knows no threads" )
     LOCAL( "NtReleaseSemaphore", "one request; a semaphore knows no threads" )
     LOCAL( "NtQuerySemaphore", "one request; a semaphore knows no threads" )
-    LOCAL_IF( "NtCreateEvent", no_name, "one request; access to a new object is not checked" )
-    LOCAL_IF( "NtCreateSemaphore", no_name, "one request; access to a new object is not checked" )
-    LOCAL_IF( "NtCreateKeyedEvent", no_name, "one request; access to a new object is not checked" )
+    MAKES( KIND_EVENT, "NtCreateEvent", CALL_LOCAL, no_name, NULL,
+           "one request; access to a new object is not checked" )
+    MAKES( KIND_SEMAPHORE, "NtCreateSemaphore", CALL_LOCAL, no_name, NULL,
+           "one request; access to a new object is not checked" )
+    MAKES( KIND_KEYED_EVENT, "NtCreateKeyedEvent", CALL_LOCAL, no_name, NULL,
+           "one request; access to a new object is not checked" )
     LOCAL_IF( "NtSetTimer", no_routine, "one request; only a routine is run by the caller" )
     LOCAL( "NtCancelTimer", "one request; whoever set it" )
     LOCAL( "NtSetIoCompletion", "one request; touches the port only" )

@@ -12,6 +12,7 @@
 #include <ntstatus.h>
 #include <winternl.h>
 #include <string.h>
+#include "core/ums_core.h"
 #include "factory/factory_host.h"
 #include "hook.h"
 #include "workerfactory.h"
@@ -38,6 +39,29 @@ uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
     status = (NTSTATUS)ums_call_native( call, NULL );
     ums_handle_closed( handle, now, before, status );
     return (uint64_t)status;
+}
+
+/* Wine's source: one request, which is answered at once, and the close of a descriptor that is no
+   file's; a closed object asks for no thread, and a mutant keeps its owner if others have handles. So
+   it is local. The table of factories has ports too, which are closed in both. */
+int ums_close_known( enum object_kind kind, struct ums_call *call, struct ums_context *self,
+                     uint64_t *ret )
+{
+    HANDLE handle = (HANDLE)call->args[0];
+    uint64_t args[UMS_MAX_ARGS] = { call->args[0] }, before, now;
+    uint32_t entry = ums_entry_kind( ums_handle_entry( handle ) );
+    int carried;
+
+    if (!kind || (entry != ENTRY_NONE && entry != ENTRY_PORT)) return 0;
+    if (atomic_load_explicit( &self->breakpoints, memory_order_relaxed )) ums_worker_go_home( self );
+    if ((carried = ums_worker_is_carried( self ))) ums_local_begin( self );
+    now = ums_handle_closing( handle, &before );
+    *ret = ums_call_native( call, args );
+    ums_handle_closed( handle, now, before, (NTSTATUS)*ret );
+    if (!carried) return 1;
+    ums_local_end( self );
+    ums_worker_give_way( self );
+    return 1;
 }
 
 /* A copy and a close in one call may give the same value again. */
