@@ -19,6 +19,9 @@
 #include "spawn.h"
 
 #define SUSPENDED_POLL_MS 10
+#define COLLECT_EVERY     16            /* upcalls; sooner if nothing is ready */
+
+static DWORD self_tls = TLS_OUT_OF_INDEXES;     /* a scheduler thread's struct sched */
 
 static void queue_put( struct sched_queue *queue, struct sched_worker *worker )
 {
@@ -40,7 +43,7 @@ static struct sched_worker *queue_get( struct sched_queue *queue )
     return worker;
 }
 
-/* The application's pointer of a context: a worker's, or the scheduler's own. */
+/* The application's pointer of a worker's context. */
 static void *context_user( PUMS_CONTEXT context )
 {
     void *user = NULL;
@@ -111,8 +114,12 @@ static void sched_collect( struct sched *self )
     PUMS_CONTEXT context, next;
     struct sched_worker *worker;
 
-    /* The inbox gives the last one first; turn it round. */
-    for (entry = InterlockedFlushSList( &self->inbox ); entry; entry = next_entry)
+    self->uncollected = 0;
+
+    /* The inbox gives the last one first; turn it round. To look into it first costs no locked
+       instruction. */
+    entry = QueryDepthSList( &self->inbox ) ? InterlockedFlushSList( &self->inbox ) : NULL;
+    for ( ; entry; entry = next_entry)
     {
         next_entry = entry->Next;
         entry->Next = fifo;
@@ -181,7 +188,7 @@ static void sched_execute( struct sched *self, struct sched_worker *worker )
     struct sched *last = worker->last;
     unsigned int tries;
 
-    worker->last = self;
+    if (last != self) worker->last = self;
     self->current = worker;
     self->stats.executed++;
     if (last && last != self) self->stats.moved++;
@@ -214,19 +221,22 @@ static void sched_execute( struct sched *self, struct sched_worker *worker )
 }
 
 /* The upcall. Every one starts on the same stack base: what an earlier one had on the stack is gone
-   when ExecuteUmsThread succeeds. So all state lives in *self, found through the scheduler's own
-   context. */
+   when ExecuteUmsThread succeeds. So all state lives in *self, which the thread knows. With many
+   workers this is the hot path: it touches one cache line of a worker, asks the system nothing that it
+   knows already (who has yielded is who was executed), and looks at the completion list only now and
+   then. */
 static void NTAPI sched_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, void *param )
 {
     struct sched_worker *worker;
     struct sched *self;
 
+    (void)payload;
     if (reason == UmsSchedulerStartup)
     {
         self = param;
-        SetUmsThreadInformation( GetCurrentUmsThread(), UmsThreadUserContext, &self, sizeof(self) );
+        TlsSetValue( self_tls, self );
     }
-    else self = context_user( GetCurrentUmsThread() );
+    else self = TlsGetValue( self_tls );
 
     worker = self->current;
     self->current = NULL;
@@ -234,8 +244,7 @@ static void NTAPI sched_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload
 
     if (reason == UmsSchedulerThreadYield)
     {
-        self->stats.yielded++;
-        worker = context_user( (PUMS_CONTEXT)payload );
+        self->stats.yielded++;          /* payload is worker->context */
         if (param == SCHED_MOVE && self->pool->count > 1)
         {
             struct sched *target = &self->pool->schedulers[(self->index + 1) % self->pool->count];
@@ -250,7 +259,7 @@ static void NTAPI sched_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload
 
     while (self->pool->alive)
     {
-        sched_collect( self );
+        if (!self->ready.count || ++self->uncollected >= COLLECT_EVERY) sched_collect( self );
         if (self->suspended.count) sched_poll_suspended( self );
         if (self->pool->idle_count && self->ready.count > 1) sched_share( self );
         if ((worker = queue_get( &self->ready ))) sched_execute( self, worker );
@@ -294,6 +303,7 @@ struct sched_pool *sched_create( unsigned int schedulers, unsigned int max_worke
         SetLastError( ERROR_INVALID_PARAMETER );
         return NULL;
     }
+    if (self_tls == TLS_OUT_OF_INDEXES && (self_tls = TlsAlloc()) == TLS_OUT_OF_INDEXES) return NULL;
     /* Pages are zeroed, and aligned enough for the SLISTs. */
     pool = VirtualAlloc( NULL, sizeof(*pool) + max_workers * sizeof(pool->workers[0]),
                          MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE );

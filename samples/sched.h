@@ -36,19 +36,20 @@ struct sched_stats
     LONG idled;                         /* waits for something to do */
 };
 
-/* One worker. Between two runs it belongs to whoever has it in a queue, and to nobody else. */
-struct sched_worker
+/* One worker. Between two runs it belongs to whoever has it in a queue, and to nobody else. What a
+   switch needs is in its first cache line. */
+struct DECLSPEC_ALIGN(64) sched_worker
 {
-    SLIST_ENTRY          entry;         /* link in an inbox; 16-aligned */
+    SLIST_ENTRY          entry;         /* link in an inbox */
     struct sched_worker *next;          /* link in the private queues of one scheduler */
-    struct sched_pool   *pool;
     PUMS_CONTEXT         context;
-    HANDLE               thread;
-    LPTHREAD_START_ROUTINE proc;
-    void                *arg;
     struct sched *volatile last;        /* scheduler that ran it last; written before it runs */
     volatile LONG        returned;      /* proc has returned */
     volatile LONG        reaped;        /* a scheduler has seen its end */
+    struct sched_pool   *pool;
+    HANDLE               thread;
+    LPTHREAD_START_ROUTINE proc;
+    void                *arg;
     DWORD                exit_code;     /* after sched_finish */
 };
 
@@ -81,6 +82,7 @@ struct sched
     DWORD                error;         /* of EnterUmsSchedulingMode */
     struct sched_queue   ready;
     struct sched_queue   suspended;     /* nobody announces their resume: polled */
+    unsigned int         uncollected;   /* upcalls since the last look for who became ready */
     struct sched_worker *volatile current;
     volatile LONG        state;         /* enum sched_state */
     struct sched_stats   stats;
