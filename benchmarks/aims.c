@@ -21,9 +21,17 @@
 const struct aim aims[] =
 {
     { "execute + yield, one worker", "pinned.yield1",
-      "two bare switches", "pinned.floor", TIMES, 1.3, AT_MOST, "x" },
+      "two bare switches", "pinned.floor", TIMES, 1.2, AT_MOST, "x" },
     { "... 1,000 workers, sample scheduler", "pinned.yield1000",
       "two bare switches", "pinned.floor", TIMES, 2, AT_MOST, "x" },
+    { "... 1,000 workers, a lean round robin", "pinned.ring1000",
+      "two bare switches", "pinned.floor", TIMES, 1.4, AT_MOST, "x" },
+    { "... 4,000 workers, a lean round robin", "pinned.ring4000",
+      "two bare switches", "pinned.floor", TIMES, 1.6, AT_MOST, "x" },
+    { "make and close an event, and yield", "pinned.worker_close",
+      "the calls by a thread", "pinned.thread_close", TIMES, 1.2, AT_MOST, "x" },
+    { "read 4 KB of a cached file, and yield", "pinned.worker_read",
+      "the call by a thread", "pinned.thread_read", TIMES, NO_AIM, AT_MOST, "x" },
     { "... one worker", "pinned.yield1",
       "two SwitchToFiber", "pinned.fiber", TIMES, NO_AIM, AT_MOST, "x" },
     { "... 1,000 workers, sample scheduler", "pinned.yield1000",
@@ -63,7 +71,7 @@ const struct aim aims[] =
     { "... through the sample pool", "factory.sample",
       "system thread pool", "factory.pool", FASTER, NO_AIM, AT_LEAST, "x" },
     { "packets of a real port", "factory.packets",
-      "NtRemoveIoCompletionEx", "factory.bare_packets", TIMES, 1.1, AT_MOST, "x" },
+      "NtRemoveIoCompletionEx", "factory.bare_packets", TIMES, 1.05, AT_MOST, "x" },
     { "wake-ups of an idle factory", "idle.switches", NULL, NULL, VALUE, 0, AT_MOST, "" },
 };
 

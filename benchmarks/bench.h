@@ -13,7 +13,7 @@
 
 #include <windows.h>
 
-#define ARM_MAX 24
+#define ARM_MAX 32
 
 struct arm
 {
@@ -93,6 +93,10 @@ BOOL threads_start_fiber( struct arm *arm );        /* SwitchToFiber there and b
 BOOL threads_start_create( struct arm *arm );       /* CreateThread, join, close */
 BOOL threads_start_counter( struct arm *arm );      /* NtQueryPerformanceCounter */
 BOOL threads_start_yield( struct arm *arm );        /* NtYieldExecution */
+BOOL threads_start_close( struct arm *arm );        /* make and close an event */
+BOOL threads_start_read( struct arm *arm );         /* read 4 KB of a cached file */
+HANDLE file_open( void );                           /* NULL: failed, reason printed */
+void file_read( HANDLE file );
 double threads_parked_bytes( unsigned int count );
 
 /* bare.c: what the parts of a switch cost by themselves */
@@ -103,6 +107,10 @@ BOOL bare_start_wake( struct arm *arm );            /* futex wake and a bare swi
 BOOL workers_available( void );
 BOOL workers_start_yield1( struct arm *arm );       /* execute + yield, one worker */
 BOOL workers_start_yield100( struct arm *arm );     /* the same, 100 in turn */
+BOOL workers_start_ring1000( struct arm *arm );     /* a lean round robin of as many */
+BOOL workers_start_ring4000( struct arm *arm );
+BOOL workers_start_close( struct arm *arm );        /* make and close an event, yield */
+BOOL workers_start_read( struct arm *arm );         /* read 4 KB of a cached file, yield */
 BOOL workers_start_event( struct arm *arm );        /* event ping-pong, one scheduler */
 BOOL workers_start_event2( struct arm *arm );       /* event ping-pong across two schedulers */
 BOOL workers_start_create( struct arm *arm );       /* create, run, end, join, close */

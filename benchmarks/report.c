@@ -32,6 +32,12 @@ struct row
     { pass ".yield1", "execute + yield, one worker", pass ".address", PAIR_RATIO }, \
     { pass ".yield100", "... 100 workers in turn", pass ".address", PAIR_RATIO }, \
     { pass ".yield1000", "... 1,000, sample scheduler", pass ".address", PAIR_RATIO }, \
+    { pass ".ring1000", "... 1,000 in turn", pass ".address", PAIR_RATIO }, \
+    { pass ".ring4000", "... 4,000 in turn", pass ".address", PAIR_RATIO }, \
+    { pass ".thread_close", "make and close an event, thread", NULL, PAIR_NONE }, \
+    { pass ".worker_close", "... and yield, worker", pass ".thread_close", PAIR_RATIO }, \
+    { pass ".thread_read", "read 4 KB of a file, thread", NULL, PAIR_NONE }, \
+    { pass ".worker_read", "... and yield, worker", pass ".thread_read", PAIR_RATIO }, \
     { pass ".wake", "futex wake + bare switch", NULL, PAIR_NONE }, \
     { pass ".poll", "WaitForSingleObject, time-out 0", NULL, PAIR_NONE }, \
     { pass ".block_sleep", "a Sleep -> SchedulerProc", pass ".wake", PAIR_RATIO }, \

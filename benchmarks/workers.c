@@ -74,6 +74,65 @@ BOOL workers_start_yield100( struct arm *arm )
     return start_yield( arm, 100 );
 }
 
+BOOL workers_start_ring1000( struct arm *arm )
+{
+    return start_yield( arm, 1000 );
+}
+
+BOOL workers_start_ring4000( struct arm *arm )
+{
+    return start_yield( arm, 4000 );
+}
+
+/* ---- a quick call and a yield ---- */
+
+static void close_body( struct crew_worker *worker )
+{
+    unsigned int i;
+
+    for (i = 0; i < worker->crew->ops; i++)
+    {
+        CloseHandle( CreateEventW( NULL, FALSE, FALSE, NULL ) );
+        UmsThreadYield( NULL );
+    }
+}
+
+static void read_body( struct crew_worker *worker )
+{
+    unsigned int i;
+
+    for (i = 0; i < worker->crew->ops; i++)
+    {
+        file_read( worker->mine );
+        UmsThreadYield( NULL );
+    }
+}
+
+static BOOL start_calls( struct arm *arm, void (*body)( struct crew_worker *worker ), HANDLE file )
+{
+    struct crew *crew = crew_create( 1 );
+
+    if (!crew) return FALSE;
+    crew->workers[0].body = body;
+    crew->workers[0].mine = file;
+    arm->state = crew;
+    arm->batch = crew_batch;
+    arm->stop = crew_arm_stop;
+    return crew_start( crew );
+}
+
+BOOL workers_start_close( struct arm *arm )
+{
+    return start_calls( arm, close_body, NULL );
+}
+
+BOOL workers_start_read( struct arm *arm )
+{
+    HANDLE file = file_open();
+
+    return file && start_calls( arm, read_body, file );
+}
+
 /* ---- event ping-pong ---- */
 
 static void ping_body( struct crew_worker *worker )
