@@ -108,7 +108,8 @@ BOOL workers_available( void );
 BOOL workers_start_yield1( struct arm *arm );       /* execute + yield, one worker */
 BOOL workers_start_yield100( struct arm *arm );     /* the same, 100 in turn */
 BOOL workers_start_ring1000( struct arm *arm );     /* a lean round robin of as many */
-BOOL workers_start_ring4000( struct arm *arm );
+#define RING_WORKERS 4000
+BOOL workers_start_ring4000( struct arm *arm );     /* RING_WORKERS */
 BOOL workers_start_close( struct arm *arm );        /* make and close an event, yield */
 BOOL workers_start_read( struct arm *arm );         /* read 4 KB of a cached file, yield */
 BOOL workers_start_event( struct arm *arm );        /* event ping-pong, one scheduler */

@@ -33,7 +33,6 @@ struct row
     { pass ".yield100", "... 100 workers in turn", pass ".address", PAIR_RATIO }, \
     { pass ".yield1000", "... 1,000, sample scheduler", pass ".address", PAIR_RATIO }, \
     { pass ".ring1000", "... 1,000 in turn", pass ".address", PAIR_RATIO }, \
-    { pass ".ring4000", "... 4,000 in turn", pass ".address", PAIR_RATIO }, \
     { pass ".thread_close", "make and close an event, thread", NULL, PAIR_NONE }, \
     { pass ".worker_close", "... and yield, worker", pass ".thread_close", PAIR_RATIO }, \
     { pass ".thread_read", "read 4 KB of a file, thread", NULL, PAIR_NONE }, \

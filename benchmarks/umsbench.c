@@ -135,7 +135,6 @@ static BOOL run_switches( const char *pass, BOOL ums )
         { "yield1000",      50000,  gang_start_yield,        TRUE  },
         { "yield100",       5000,   workers_start_yield100,  TRUE  },
         { "ring1000",       50000,  workers_start_ring1000,  TRUE  },
-        { "ring4000",       100000, workers_start_ring4000,  TRUE  },
         { "thread_close",   100,    threads_start_close,     FALSE },
         { "worker_close",   100,    workers_start_close,     TRUE  },
         { "thread_read",    500,    threads_start_read,      FALSE },
@@ -177,6 +176,18 @@ static BOOL run_trip( const char *pass )
     {
         { "floor",  10000, bare_start_floor,     FALSE },
         { "yield1", 2000,  workers_start_yield1, TRUE  },
+    };
+
+    return run_arms( pass, plan, ARRAYSIZE(plan), TRUE );
+}
+
+/* More workers than other arms may have open files beside. */
+static BOOL run_ring( const char *pass )
+{
+    static const struct plan plan[] =
+    {
+        { "floor",    10000,  bare_start_floor,       FALSE },
+        { "ring4000", 100000, workers_start_ring4000, TRUE  },
     };
 
     return run_arms( pass, plan, ARRAYSIZE(plan), TRUE );
@@ -279,6 +290,7 @@ static const char usage[] =
     "        items (work items, sample scheduler and thread pool), many (live workers);\n"
     "        factory (worker factories, their port and the thread pool), idle (an idle factory);\n"
     "        carry, handoff, traced (a few arms of pinned, named after the engine, or UMS_TRACE);\n"
+    "        ring (a lean round robin of 4,000 workers, on CPU 0);\n"
     "        trip (the two arms of pinned that a round trip is judged by);\n"
     "        with, without (system calls of a plain thread, named after the shim's presence);\n"
     "        none (only report what --load brought)\n"
@@ -370,6 +382,7 @@ static BOOL run_pinned( const char *pass, BOOL ums )
     GetProcessAffinityMask( GetCurrentProcess(), &mask, &system );
     SetProcessAffinityMask( GetCurrentProcess(), 1 );
     if (!strcmp( pass, "trip" )) ret = run_trip( pass );
+    else if (!strcmp( pass, "ring" )) ret = run_ring( pass );
     else ret = is_engine( pass ) ? run_engine( pass ) : run_switches( pass, ums );
     SetProcessAffinityMask( GetCurrentProcess(), mask );
     return ret;
@@ -385,7 +398,14 @@ static BOOL run_pass( const char *pass, const struct options *options )
     if (!strcmp( pass, "factory" )) return run_factory( pass, !options->plain );
     if (!strcmp( pass, "idle" )) return run_idle( options->idle );
     if (!strcmp( pass, "free" )) return run_switches( pass, !options->plain );
-    if (!strcmp( pass, "pinned" ) || !strcmp( pass, "trip" ) || is_engine( pass ))
+    if (!strcmp( pass, "ring" ) && options->descriptors &&
+        options->descriptors < RING_WORKERS * DESCRIPTORS_OF_THREAD + DESCRIPTORS_KEPT)
+    {
+        stats_note( "no round robin of %u workers: the limit of %u open files allows no more",
+                    RING_WORKERS, options->descriptors );
+        return TRUE;
+    }
+    if (!strcmp( pass, "pinned" ) || !strcmp( pass, "ring" ) || !strcmp( pass, "trip" ) || is_engine( pass ))
         return run_pinned( pass, !options->plain );
     printf( "umsbench: there is no pass %s\n", pass );
     return FALSE;

@@ -81,7 +81,7 @@ BOOL workers_start_ring1000( struct arm *arm )
 
 BOOL workers_start_ring4000( struct arm *arm )
 {
-    return start_yield( arm, 4000 );
+    return start_yield( arm, RING_WORKERS );
 }
 
 /* ---- a quick call and a yield ---- */
