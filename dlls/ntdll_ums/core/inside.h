@@ -17,10 +17,10 @@
  * the program included, has to go home like anything else. Others look only when that thread stands
  * still (ke_context.c).
  *
- * Who abandons a call that its scheduler may have been told of has to take the worker back
- * (ums_worker_back): nobody comes to the end of that call.
+ * Whoever abandons a call that the scheduler may have been told of has to return the worker
+ * (ums_worker_back), because that call has no end.
  *
- * The stack pointer tells: stacks grow downwards, so a frame that lies below the caller was left.
+ * The stack pointer decides: stacks grow downwards, so a frame below the caller's was left.
  */
 #ifndef UMS_INSIDE_H
 #define UMS_INSIDE_H

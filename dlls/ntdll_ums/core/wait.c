@@ -4,40 +4,42 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A wait that depends on words of this process only needs no thread. The worker is saved as for a
- * yield, its state becomes BLOCKED | PREEMPTED | WAITS, and its scheduler gets Blocked at the speed
- * of a switch. Its home thread sleeps on in its parking place and is not told. Whoever ends the wait
- * takes WAITS off, with one exchange of the state word; nobody else can then, because the number in
- * the word is of one wait only: there is an Execute between two. Nothing else can end a wait, but
- * killing the worker. So
+ * A wait that depends only on words of this process needs no thread. The worker is saved as for a
+ * yield, its state becomes BLOCKED | PREEMPTED | WAITS, and its scheduler gets its upcall after one
+ * switch. The home thread stays asleep in its parking place. Whoever ends the wait clears WAITS,
+ * with one exchange of the state word. Only one thread can do that, because the number in the word
+ * belongs to one wait: there is an Execute between two waits. Nothing else ends a wait, except for
+ * a kill. So
  *
- *   - a wait is ended once: by an alert, its time, or the worker itself, when it finds an alert
- *     right behind its entry into the state;
- *   - who ends it while the worker is not barred (WORD_BARRED) makes it QUEUED in the same exchange, and
- *     pushes it (ums_worker_queue);
- *   - who ends it while it is barred only takes WAITS off. Whoever ends that finds BLOCKED |
- *     PREEMPTED, as for any worker that gave way, and queues it (ums_worker_queue_stopped, which
- *     leaves a worker alone that WAITS). Both change the same word, so one of the two sees what the
- *     other has done.
+ *   - a wait is ended once: by an alert, by its deadline, or by the worker itself, if it finds an
+ *     alert right after its entry into the state;
+ *   - whoever ends it while the worker is not barred (WORD_BARRED) makes the worker QUEUED in the
+ *     same exchange, and pushes it (ums_worker_queue);
+ *   - whoever ends it while the worker is barred only clears WAITS. The end of the suspension or
+ *     hold then finds BLOCKED | PREEMPTED, as for any worker that gave way, and queues the worker
+ *     (ums_worker_queue_stopped, which does not queue a worker that WAITS). Both change the same
+ *     word, so one of the two sees what the other has done.
  *
- * An alert is one word of the worker, which stays set until the worker itself takes it. It is never
- * in anybody's hand on the way. Who alerts sets it, then looks at the state; who waits changes the
- * state, then looks at it (all sequentially consistent): so one of them sees the other. The alert
- * that is found again behind the state belongs to the wait, because nobody takes it while the worker
- * waits: nobody is woken for an alert that is already taken.
+ * An alert is one word of the worker, which stays set until the worker itself takes it. No other
+ * thread ever holds it. A thread that alerts sets the word, then reads the state; a worker that
+ * waits changes its state, then reads the word. All of this is sequentially consistent, so one of
+ * them sees the other. An alert that the worker finds after its entry into the state belongs to
+ * this wait, because nobody takes it while the worker waits. So nobody is woken for an alert that
+ * was already taken.
  *
- * A worker may also have to wait in the host's own call: in a callback, before the timer runs. Then,
- * and before it is a worker, at_host is set first, and who alerts alerts its thread too. What the
- * host remembers of that is only a wake-up; the word here is the truth.
+ * A worker may also have to wait in the host's own call: in a callback, or before the timer runs.
+ * In that case, and before the thread is a worker, at_host is set first, and an alert is also made
+ * to the thread. For the host that is only a wake-up; the word here decides.
  *
- * Ids of threads are used again. An alert for a thread that has ended goes to the host (no worker has
- * the id), or comes too late to the worker that had it, where nobody looks, or to the next worker in
- * that context, for which it is an alert without a reason: all who use alerts look again. One for the
- * new thread is not lost: thread_ids.c.
+ * Thread ids are reused. An alert for a thread that has ended goes to the host, if no worker has
+ * the id; or it comes too late to the old worker, which does not read it; or it comes to the next
+ * worker in that context, as a spurious alert, which every user of alerts has to expect. An alert
+ * for the new thread is not lost: thread_ids.c.
  *
- * Who ends a wait must not be stopped for long, or ended, between the exchange and the push: the worker
- * would be on no list. So they are counted meanwhile (ums_waits_ending), and whoever has stopped a thread
- * looks at that: threads.h. A worker that does it is busy, or in a local call (hook_alerts.c).
+ * A thread that ends a wait must not be stopped for long, or ended, between the exchange and the
+ * push: the worker would be on no list. So these threads are counted (ums_waits_ending), and
+ * whoever has stopped a thread checks that count (threads.h). A worker that ends a wait is busy, or
+ * in a local call (hook_alerts.c).
  */
 
 #include "watch/record.h"
@@ -82,8 +84,8 @@ static void end_wait( struct ums_context *w, uint64_t seen )
     atomic_fetch_sub( &ums_waits_ending, 1 );
 }
 
-/* Behind the entry into the state: has an alert come before it? From then on w may be another's; what
-   is read here too late ends nothing, because end_wait looks at the word. */
+/* Behind the entry into the state: has an alert come before it? From then on w may be another's;
+   what is read here too late ends nothing, because end_wait looks at the word. */
 static int was_alerted( struct ums_context *w )
 {
     return atomic_load( &w->wait_for ) == WAIT_FOR_ALERT && atomic_load( &w->alert );
@@ -92,8 +94,9 @@ static int was_alerted( struct ums_context *w )
 /* ---- into the wait ---- */
 
 /* On the scheduler's stack. A scheduler that pushes must not be killed between push and signal
-   (scheduler_expect). Whoever has killed the worker may have found this carrier standing still, in our
-   code, and left the rest to it (ums_worker_killed): SUSPENDED and kill_pending were set by then. */
+   (scheduler_expect). Whoever has killed the worker may have found this carrier standing still, in
+   our code, and left the rest to it (ums_worker_killed): SUSPENDED and kill_pending were set by
+   then. */
 _Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context *w, uintptr_t arg )
 {
     const uint64_t to = (WORKER_BLOCKED | WORD_PREEMPTED | WORD_WAITS) + WORD_SEQ;
@@ -186,7 +189,8 @@ int ums_alert( struct ums_context *w )
 
 /* ---- by the timer ---- */
 
-/* deadline: where it is kept. Stored before the state, so it is of this word, or of a later wait. */
+/* deadline: where it is kept. Stored before the state, so it belongs to this word, or to a later
+   wait. */
 int64_t ums_wait_look( struct ums_context *w, _Atomic int64_t *deadline, int64_t now )
 {
     uint64_t word = atomic_load( &w->word );

@@ -20,14 +20,14 @@ extern _Atomic uint32_t ums_waits_ending;       /* threads that are ending a wai
 
 /* ---- wait.c ---- */
 
-/* The worker itself, on its carrier or at home, in no call: it waits, and this returns when it is
-   executed again. deadline: as ke_clock; 0: none. It may come back without a reason. Alerts: who
-   waits for one takes it before and afterwards. */
+/* Called by the worker itself, on its carrier or at home, outside any call. It returns when the
+   worker is executed again. deadline: as ke_clock; 0: none. It may return without a reason. A
+   worker that waits for an alert takes it before and after this. */
 void ums_worker_wait( struct ums_context *w, enum wait_for what, int64_t deadline );
-/* The worker itself: 1 if it was alerted; it is not any more. */
+/* Called by the worker itself: take the alert. 1: there was one. */
 int ums_alert_take( struct ums_context *w );
-/* Any thread, which is not stopped before this returns. 1: the thread has to be alerted by the host
-   too. */
+/* Any thread, which nobody may stop before this returns. 1: the host has to alert the
+   thread, too. */
 int ums_alert( struct ums_context *w );
 
 /* ---- timer.c ---- */
@@ -36,14 +36,14 @@ int ums_alert( struct ums_context *w );
 int ums_timer_init( void );
 /* The worker itself, before and after its wait. */
 void ums_timer_set( struct ums_context *w, int64_t deadline );
-/* Whoever has let a worker wait until then, afterwards: the timer looks in time. */
+/* Called after a worker was put to wait until then: makes the timer look in time. */
 void ums_timer_expect( int64_t deadline );
-/* By the timer's thread, again and again: end what is over, and sleep until something may be, or
-   somebody pokes it. 0: nothing was waited for; then it sleeps for a second. */
+/* Called by the timer's thread in a loop: end the waits that are over, and sleep until the next one
+   may be, or until a poke. 0: there was no wait; then it slept for a second. */
 int ums_timer_round( void );
 void ums_timer_poke( void );
 
-/* wait.c, for timer.c: end the wait if it is over, else say when it will be; INT64_MAX: there is
+/* wait.c, for timer.c: end the wait if it is over, else return its deadline; INT64_MAX: there is
    none. */
 int64_t ums_wait_look( struct ums_context *w, _Atomic int64_t *deadline, int64_t now );
 

@@ -4,22 +4,22 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A scheduler that waits for its worker looks at times whether the worker's thread sleeps in a
- * fault, and reports that here, to a thread that lives while there are such faults: the helper. It
- * does what somebody does who suspends the worker and resumes it at once. The order is another one,
- * because a fault may be over long after the suspension:
+ * A scheduler that waits for its worker checks at intervals whether the worker's thread sleeps in a
+ * fault, and reports that here, to a thread that lives while there are such faults: the helper. The
+ * helper does what a suspension and an immediate resume of the worker would do, in another order,
+ * because a fault may last long after the suspension:
  *
  *  - it suspends the thread, so that Wine's signal is on its way;
- *  - it looks again. If the thread still sleeps in that fault, the signal is what it will do next,
- *    before any instruction: the worker stands still as far as anybody can see. (Or the signal has
- *    cut the fault short, and the thread has really stopped there.) So the worker is taken off its
- *    scheduler, which gets its upcall;
- *  - when the thread has left the fault and stopped, the worker is queued. Who executes it resumes
- *    its thread, as for any worker that was stopped at home; a fault that was cut short begins
+ *  - it looks again. If the thread still sleeps in that fault, it will handle the signal next,
+ *    before any instruction, so the worker stands still. (Or the signal has interrupted the fault,
+ *    and the thread has stopped there.) So the helper takes the worker off its scheduler, which
+ *    gets its upcall;
+ *  - when the thread has left the fault and stopped, the helper queues the worker. Execute resumes
+ *    the thread, as for any worker that was stopped at home. A fault that was interrupted begins
  *    again.
  *
- * A new thread waits for the loader lock, which the worker in the fault may hold: so nothing is
- * done before the helper runs. Until then, the scheduler waits as it would without it.
+ * A new thread waits for the loader lock, which the worker in the fault may hold. So nothing is
+ * done before the helper runs. Until then, the scheduler waits as without a helper.
  */
 
 #include <windows.h>
@@ -37,12 +37,12 @@
 enum
 {
     FAULT_NONE,
-    FAULT_BEING_ASKED,                          /* by who asks */
+    FAULT_BEING_ASKED,                          /* the asking scheduler fills it */
     FAULT_ASKED,
     FAULT_TAKEN                                 /* by the helper */
 };
 
-/* Who changes the state into BEING_ASKED writes the rest; the helper reads it from ASKED on. */
+/* Whoever changes the state to BEING_ASKED writes the rest; the helper reads it from ASKED on. */
 static struct fault
 {
     _Atomic uint32_t state;

@@ -1,17 +1,17 @@
 /*
- * What other processes do to a worker's thread. Under Wine that comes by a signal, whose handler is
- * Wine's; ours stand in front. docs/foreign.md
+ * What other processes do to a worker's thread. Under Wine it arrives as a signal with a handler of
+ * Wine's; our handlers run before that one. docs/foreign.md
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * SIGUSR1 asks a thread to stop, or to tell its registers, or to do something for the wineserver.
- * Its handler waits until the thread may go on. So before it is called, the worker of a thread that
- * somebody has suspended is taken off its scheduler; and the handler is shown the worker's
- * registers in place of those of a home thread that sleeps. SIGQUIT ends a thread.
+ * SIGUSR1 makes a thread stop, report its registers, or do something for the wineserver. Wine's
+ * handler waits until the thread may continue. So if the thread of a worker was suspended, our
+ * handler first takes the worker off its scheduler. Wine's handler gets the worker's registers
+ * instead of those of a home thread that sleeps. SIGQUIT ends a thread.
  *
- * A handler makes no NT call: the signal may have come in the middle of one. What needs calls is
- * done by the warden, a thread of ours (ke_warden.c).
+ * A handler makes no NT call: the signal may have interrupted one. The warden, a thread of ours,
+ * makes the calls that are needed (ke_warden.c).
  */
 
 #include <windows.h>
@@ -123,7 +123,8 @@ static int same_registers( const CONTEXT *a, const CONTEXT *b )
 
 enum role { ROLE_OTHER, ROLE_HOME, ROLE_SCHEDULER, ROLE_CARRIER };
 
-/* GS tells who runs here: on a carrier that is the worker. Only Linux' own id tells the thread. */
+/* GS names the context that runs here; on a carrier that is the worker. Only the Linux thread id
+   names the thread. */
 static enum role find_role( struct ums_context **context )
 {
     struct ums_context *self = ke_current();
@@ -163,7 +164,8 @@ static int is_asleep( const struct ums_context *w, const struct linux_context *f
     return is_in_wait( frame ) && frame->rdi == (ULONG_PTR)&w->park.token;
 }
 
-/* Who suspends or holds a worker from inside counts that first: then this is no matter of ours. */
+/* This process counts each suspension and hold of its own in the word before it makes it. Those are
+   not handled here. */
 static enum place find_place( const struct ums_context *w, const struct linux_context *frame )
 {
     uint64_t word = atomic_load( &w->word );
@@ -286,10 +288,10 @@ static void end_timer( struct ums_context *context )
     ke_own( context )->timer = 0;
 }
 
-/* A thread in the middle of something of ours goes on for a moment, and gets a signal again. That is
-   SIGUSR1 also for who has to end: on its way it may ask the wineserver something, which tells it to
-   end there and then. Wine blocks SIGUSR1 while a thread ends, but not SIGQUIT, which would make it
-   end once more in the middle of that: in the loader of Linux, even. */
+/* A thread in the middle of something of ours goes on for a moment, and gets a signal again. That
+   is SIGUSR1 also for who has to end: on its way it may ask the wineserver something, which tells
+   it to end there and then. Wine blocks SIGUSR1 while a thread ends, but not SIGQUIT, which would
+   make it end once more in the middle of that: in the loader of Linux, even. */
 static int comes_later( struct ums_context *context )
 {
     static const int64_t moment[4] = { 0, 0, 0, MOMENT };
@@ -388,9 +390,9 @@ static struct ums_context *thread_of( enum role role, struct ums_context *contex
     return role == ROLE_CARRIER ? context->owner->context : context;
 }
 
-/* ending is this thread's own: its handlers set and read it, and the next thread that gets the context
-   clears it before its handlers can find the context. One that makes a call of the wineserver on its
-   way ends there, and no second time: SIGUSR1 is blocked then. */
+/* ending is this thread's own: its handlers set and read it, and the next thread that gets the
+   context clears it before its handlers can find the context. One that makes a call of the
+   wineserver on its way ends there, and no second time: SIGUSR1 is blocked then. */
 static void end_now_or_later( enum role role, struct ums_context *context, void *info,
                               struct linux_context *frame )
 {

@@ -4,13 +4,13 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * It begins when the first worker wants to wait until a time, and lives as long as there are workers.
- * Nobody waits for it to begin: a new thread may need the loader lock first, which that worker may
- * hold. Until it runs, workers wait at home.
+ * It begins when the first worker wants to wait until a time, and lives as long as there are
+ * workers. Nobody waits for it to begin: a new thread may need the loader lock first, which that
+ * worker may hold. Until it runs, workers wait at home.
  *
- * It keeps no process alive. A process ends with its last thread, or when that asks whether it is the
- * last: so whoever ends, or asks, while no other worker is left dismisses the timer first, and waits
- * until it has ended. ExitProcess ends it like any thread; it holds nothing.
+ * It keeps no process alive. A process ends with its last thread, or when that asks whether it is
+ * the last: so whoever ends, or asks, while no other worker is left dismisses the timer first, and
+ * waits until it has ended. ExitProcess ends it like any thread; it holds nothing.
  */
 
 #include <windows.h>
@@ -25,12 +25,14 @@
 static _Atomic uint32_t timers;                 /* 1 while one lives, or is being made */
 static _Atomic uint32_t running;                /* it serves */
 static _Atomic uint32_t dismissed;              /* it ends where fewer workers are left than that */
-static _Atomic uint32_t timer_tid;              /* it may be ending when timers is 0 already: who asks
-                                                   whether it is the last must not find it */
+static _Atomic uint32_t timer_tid;              /* it may be ending when timers is 0 already; then
+                                                   a thread that asks whether it is the last must
+                                                   not find it */
 
-/* Who wants to wait is a worker, and alive, before it looks at running; here it is the other way
-   round. So whoever has seen running set is either seen here, or the timer that goes on, or the next
-   one, which another worker has made meanwhile, looks at all deadlines when it begins. */
+/* A worker that wants to wait is alive, and counted, before it reads running. This thread clears
+   running before it reads that count. So a worker that has read running as set is counted here; or
+   the timer that continues, or the next one, which another worker has made meanwhile, looks at all
+   deadlines when it begins. */
 static int may_go( void )
 {
     uint32_t but = atomic_exchange( &dismissed, 0 );
@@ -57,7 +59,7 @@ _Noreturn static void timer( void *arg )
     int alone = 0;
 
     (void)arg;
-    atomic_store( &timer_tid, GetCurrentThreadId() );   /* who has made it may not have come so far */
+    atomic_store( &timer_tid, GetCurrentThreadId() );   /* its maker may not have stored it yet */
     atomic_store( &running, 1 );
     for (;;)
     {

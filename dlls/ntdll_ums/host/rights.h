@@ -1,6 +1,6 @@
 /*
- * May this process do what its environment says? A path to write to is followed only with the
- * rights of who has set it. Host-free, so that it can be tried out.
+ * May this process do what its environment says? It writes to a path from the environment only if
+ * whoever has set that path has the same rights. Host-free, so that it can be tested.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

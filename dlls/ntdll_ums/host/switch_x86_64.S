@@ -12,7 +12,7 @@
  *      rsp+ 0x00  xmm6 .. xmm15
  *           0xa0  mxcsr
  *           0xa4  x87 control word
- *           0xa6  x87 status word, for who leaves a carrier
+ *           0xa6  x87 status word, if the worker leaves a carrier
  *           0xa8  r15 r14 r13 r12 rdi rsi rbx rbp
  *           0xe8  return address; rsp was 8 modulo 16 at entry
  *
@@ -33,7 +33,7 @@
  *
  *      rsp+ 0x00  home space of what is called
  *           0x20  (pad)
- *           0x28  0, the end of the stack for who unwinds it
+ *           0x28  0, the end of the stack for an unwinder
  *
  * A worker that was preempted has no user part of this shape: its registers are in w->context, a
  * CONTEXT, and its extended state in the lower end of the parking place (w->home - HOME_XSAVE).
@@ -68,8 +68,8 @@ no_user_part:                                   /* without x87 exceptions */
 \name:
         .endm
 
-/* GS := reg. Where it takes a Linux call, rax, rcx, rdi, rsi and r11 are lost, and eight bytes below
-   the stack pointer; SET_GS_COLD, behind the last instruction of the function, makes it. */
+/* GS := reg. Where it takes a Linux call, rax, rcx, rdi, rsi and r11 are lost, and eight bytes
+   below the stack pointer; SET_GS_COLD, behind the last instruction of the function, makes it. */
         .macro  SET_GS reg
         testl   $1,ums_gs_by_syscall(%rip)
         jnz     8f
@@ -218,7 +218,7 @@ no_user_part:                                   /* without x87 exceptions */
 \name:
         .endm
 
-/* A jump to an address in a register, which is lost. Who unwinds takes a plain jump to another
+/* A jump to an address in a register, which is lost. An unwinder would take a plain jump to another
    function for the end of an epilogue, with the return address at rsp. */
         .macro  JUMP_WITH_FRAME to, reg
         leaq    \to(%rip),\reg
@@ -291,8 +291,8 @@ no_user_part:                                   /* without x87 exceptions */
         movq    SCHEDULER_BASE(%rdx),%rsp
 
 /* rbx: w, rbp: s, r10: its TEB, r12: the user part, r8: what to call, r9: its argument; rsp: the
-   base. No x87 exception may be left to the scheduler; a worker that yields finds none when it comes
-   back [seen]. */
+   base. No x87 exception may be left to the scheduler; a worker that yields finds none when it
+   comes back [seen]. */
         FALL_INTO on_base
         HAS_BASE
         SET_GS  %r10
@@ -421,7 +421,7 @@ load_preempted:
         movq    %rdi,HOME_IRET+0x20(%rbp)
         leaq    HOME_IRET(%rbp),%rsp
 
-/* From here on who unwinds finds the worker; its registers as far as they are loaded. */
+/* From here on an unwinder finds the worker, with those of its registers that are loaded. */
         FALL_INTO load_registers
         .seh_pushframe
         .seh_endprologue
