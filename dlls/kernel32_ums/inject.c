@@ -198,7 +198,7 @@ const char *inject_process( HANDLE process, const WCHAR *dir, DWORD flags )
         || !read_remote( process, (BYTE *)info.PebBaseAddress + PEB_IMAGE_BASE, &base,
                          sizeof(base) ))
         return "its memory cannot be read: it is being traced (strace -f, gdb), or this system "
-               "forbids ptrace";
+               "forbids ptrace; a program with UMS installed needs no umsrun (umsrun --install)";
     if (!(plan = VirtualAlloc( NULL, sizeof(*plan) + PAGE, MEM_RESERVE | MEM_COMMIT,
                                PAGE_READWRITE )))
         return "there is no memory left";

@@ -157,8 +157,8 @@ int ums_hold_worker( struct ums_context *self, struct ums_context *target, struc
 
     if (!tid || !ums_hold_word( self, target, tid, HOLD_ANY )) return 0;
     word = atomic_load( &target->word );
-    hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME,
-                               FALSE, tid );
+    hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME |
+                               SYNCHRONIZE, FALSE, tid );
     /* stopped before, and resumed since: nobody can resume or execute it now */
     hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
                  hold_still( hold->thread, target, self );

@@ -32,7 +32,9 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
 
     if (!ums_hold_worker( self, target, &hold )) return native( call );
     ke_killed_here( target, 1 );
-    if (!(status = native( call )))
+    status = ke_end_sleeper( target, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS
+                                                                            : native( call );
+    if (!status)
     {
         ums_worker_killed( target );
         if (h) ums_hand_exits( h );

@@ -69,8 +69,8 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
 {
     uint32_t tid = atomic_load( &target->tid );
     struct ums_scheduler *s = target->scheduler, *now;
-    HANDLE thread = tid && s ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )
-                             : NULL;
+    const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | SYNCHRONIZE;
+    HANDLE thread = tid && s ? OpenThread( access, FALSE, tid ) : NULL;
     NTSTATUS status = STATUS_SUCCESS;
     struct ums_context *w;
 
@@ -88,7 +88,9 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
         if (where == OUTSIDE)
         {
             if (now) ke_killed_here( target, 1 );
-            if (!(status = native( call )) && now) ums_scheduler_killed( target );
+            if (!now || !ke_end_sleeper( target, thread, (uint32_t)call->args[1] ))
+                status = native( call );
+            if (!status && now) ums_scheduler_killed( target );
             else if (now) ke_killed_here( target, 0 );
             break;
         }

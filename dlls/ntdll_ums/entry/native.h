@@ -23,6 +23,8 @@ ums_status ums_resume_native( void *thread, ULONG *count );
 ums_status ums_resume_worker( void *thread, const struct ums_context *target, ULONG *count );
 ums_status ums_get_context_native( void *thread, void *context );
 ums_status ums_set_context_native( void *thread, const void *context );
+/* The calling thread ends with this exit status. */
+void ums_end_native( uint32_t status );
 
 /* Is this an address in the memory that the stub hook has made for itself? */
 int ums_hook_owns( const void *code );

@@ -43,6 +43,11 @@ ums_status ums_resume_native( void *thread, ULONG *count )
     return thread_call( "NtResumeThread", thread, count );
 }
 
+void ums_end_native( uint32_t status )
+{
+    thread_call( "NtTerminateThread", GetCurrentThread(), (void *)(ULONG_PTR)status );
+}
+
 ums_status ums_get_context_native( void *thread, void *context )
 {
     return thread_call( "NtGetContextThread", thread, context );

@@ -25,6 +25,9 @@ struct ke_own
                                                    rest */
     uint32_t tries, timer, ending;              /* the thread's signal handler's: a signal comes
                                                    later */
+    uint32_t exit_status;                       /* the thread has to end, with this: see asleep */
+    _Atomic uintptr_t asleep;                   /* ke_win32.c: the thread sleeps for this word in code
+                                                   of the host's; or has to end */
 };
 
 _Static_assert( sizeof(struct ke_own) == KE_PART_SIZE, "ke.h" );

@@ -12,6 +12,7 @@
 #include <windows.h>
 #include <winternl.h>
 #include "core/ums_core.h"
+#include "ke_own.h"
 #include "ke_win32.h"
 #include "entry/native.h"
 #define UMS_CHANNEL LOG_CHANNEL_worker
@@ -21,6 +22,12 @@
 #define FUTEX_WAIT_PRIVATE 128
 #define FUTEX_WAKE_PRIVATE 129
 #define LINUX_EAGAIN       11
+
+#define AWAKE            ((uintptr_t)0)         /* what asleep has besides an address */
+#define HAS_TO_END       ((uintptr_t)1)
+#define SLEEPER_LOOK     10                     /* ms */
+#define SLEEPER_PATIENCE 100000000              /* 100 ns. Who does not come to its end meanwhile is
+                                                   ended where it is */
 
 NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
 NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
@@ -65,6 +72,16 @@ static void futex_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *t
                        timeout ? (uint64_t)&spec : 0 );
 }
 
+/* The thread has been told to end, and whoever has told it waits for that and sees to the context: it is
+   not ours any more. So the call goes past the hook. */
+_Noreturn static void end_here( struct ums_context *self )
+{
+    uint32_t status = ke_own( self )->exit_status;
+
+    ke_set_current( NULL );
+    for (;;) ums_end_native( status );
+}
+
 /* RtlWaitOnAddress makes a system call, which the hook must ignore: the worker that parks here may
    be executed, and be RUNNING, before its thread has gone to sleep. */
 static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
@@ -74,9 +91,38 @@ static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t 
     LARGE_INTEGER rel;
 
     if (timeout) rel.QuadPart = -*timeout;
-    if (self) inside = inside_park( &self->inside );
+    if (self)
+    {
+        inside = inside_park( &self->inside );
+        atomic_store( &ke_own( self )->asleep, (uintptr_t)word );
+    }
     wait_on_address( (const void *)word, &value, sizeof(value), timeout ? &rel : NULL );
-    if (self) inside_unpark( &self->inside, inside );
+    if (!self) return;
+    if (atomic_exchange( &ke_own( self )->asleep, AWAKE ) == HAS_TO_END) end_here( self );
+    inside_unpark( &self->inside, inside );
+}
+
+/* One of the two exchanges of asleep comes first: the thread's, then it is awake, and ended where it is;
+   or ours, then it ends itself. It may not sleep yet, or sleep again at once (somebody suspends it as we
+   look): so it is woken, and resumed, until it has ended. */
+int ke_end_sleeper( struct ums_context *context, void *thread, uint32_t status )
+{
+    struct ke_own *own = ke_own( context );
+    uintptr_t word = atomic_load( &own->asleep );
+    int64_t begin = ke_clock();
+    ULONG count;
+
+    if (!thread || word == AWAKE || word == HAS_TO_END) return 0;
+    own->exit_status = status;
+    if (!atomic_compare_exchange_strong( &own->asleep, &word, HAS_TO_END )) return 0;
+    do
+    {
+        while (!ums_resume_native( thread, &count ) && count > 1) ;
+        ke_wake( (_Atomic uint32_t *)word, 1 );
+        if (WaitForSingleObject( thread, SLEEPER_LOOK ) == WAIT_OBJECT_0) return 1;
+    }
+    while (ke_clock() - begin < SLEEPER_PATIENCE);
+    return 0;
 }
 
 void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )

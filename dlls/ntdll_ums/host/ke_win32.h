@@ -35,6 +35,14 @@ const char *ke_park_name( void );
 const char *ke_no_futex( void );                /* NULL, or why ke_wait is no futex */
 int ke_parks_outside( void );                   /* ke_wait makes no NT call */
 
+/* Where it does (WaitOnAddress), a sleeping thread is on a list of the host's, with an entry on its own
+   stack, and must not be ended there: the entry would stay, and wake-ups for the word would go to it.
+   So it is told to end itself. thread: a handle to wait for it and to resume it, which is done until it
+   is not suspended any more. 1: it has ended, with this status. 0: it does not sleep so, or did not
+   come to its end; it stands still as before, or runs (where nobody else stops it). Enters the
+   kernel. */
+int ke_end_sleeper( struct ums_context *context, void *thread, uint32_t status );
+
 /* probe.c: NULL, or why workers cannot be carried here. Once, when the hook knows how to make
    calls and before anybody runs under UMS. */
 const char *ke_probe_carry( void );
