@@ -6,4 +6,4 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#define UMS_KNOWN_WINES "8.0 and 10.0"
+#define UMS_KNOWN_WINES "8.0, 10.0 and 11.13"
