@@ -1,17 +1,18 @@
 /*
- * The warden: a thread of ours that does what the threads of workers cannot do when another process
- * has stopped or ended them. docs/foreign.md
+ * The warden: a thread of ours that acts for threads of workers that another process has stopped or
+ * ended. docs/foreign.md
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * It lives as long as there are workers or schedulers. Signal handlers ask it (ke_signal.c), by
- * slots that they fill; nothing here waits for a handler, and a handler waits for an answer only so
- * long: the warden itself may have been stopped.
+ * It lives as long as there are workers or schedulers. Signal handlers ask it through slots that
+ * they fill (ke_signal.c). The warden never waits for a handler, and a handler waits for an answer
+ * only for a limited time: the warden itself may have been stopped.
  *
- * A thread that waits in the wineserver is ended without any signal. But Linux tells: each thread
- * has a list of mutexes whose owner it is, and marks them when it ends, in whatever way. In these
- * lists there is one entry of ours, and the warden looks at them from time to time.
+ * A thread that waits in the wineserver is ended without any signal. But Linux reports the end:
+ * each thread has a list of the robust mutexes that it owns, and Linux marks them when the thread
+ * ends, in whatever way. These lists have one entry of ours, and the warden checks these entries at
+ * intervals.
  */
 
 #include <windows.h>
@@ -33,11 +34,11 @@
 
 #define QUESTIONS       64                      /* more at a time are not answered */
 #define LOOK_AGAIN      1000000                 /* 100 ns: who has ended? */
-#define LOOK_SOON       10000                   /* the same, when somebody is about to */
+#define LOOK_SOON       10000                   /* the same, while a thread is about to end */
 #define SOON_LOOKS      20
 #define MOMENT          2000                    /* 100 ns */
-#define BEGIN_PATIENCE  30000000                /* 100 ns. A handler waits so long for a warden that
-                                                   has not begun, and UMS_PATIENCE for one that has */
+#define BEGIN_PATIENCE  30000000                /* 100 ns. So long a handler waits for a warden that
+                                                   has not begun; for one that has, UMS_PATIENCE */
 #define CARRIER_LOOKS   500                     /* each a MOMENT: a carrier takes time to leave */
 #define LAST_ROUNDS     2                       /* without anybody to look after */
 
@@ -49,7 +50,7 @@ _Static_assert( offsetof( struct ke_life, next ) == 32 && offsetof( struct ke_li
 enum
 {
     SLOT_FREE,
-    SLOT_BEING_ASKED,                           /* by who asks */
+    SLOT_BEING_ASKED,                           /* the handler fills it */
     SLOT_ASKED,
     SLOT_TAKEN,                                 /* by the warden */
     SLOT_DECIDED,                               /* it will be held */
@@ -57,7 +58,7 @@ enum
     SLOT_ABANDONED                              /* the warden frees it */
 };
 
-/* Who changes the state into BEING_ASKED writes the rest. */
+/* Whoever changes the state to BEING_ASKED writes the rest. */
 static struct slot
 {
     _Atomic uint32_t state;
@@ -77,7 +78,7 @@ static _Atomic uint32_t warden_tid;             /* as Windows does; it may be en
                                                    already, and must not be taken for the last thread */
 static _Atomic uint32_t dismissed;              /* it ends where there are fewer wards than that */
 static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
-static _Atomic uint32_t handler_gave_up;        /* the next warden that runs logs it: a handler cannot */
+static _Atomic uint32_t handler_gave_up;        /* logged by a warden: a handler cannot */
 
 /* ---- in signal handlers ---- */
 
@@ -92,10 +93,10 @@ static int change_slot( struct slot *slot, uint32_t from, uint32_t to )
     return atomic_compare_exchange_strong( &slot->state, &from, to );
 }
 
-/* One that is being made answers when it runs: a thread that begins may have to wait for the loader
-   lock, and on a busy machine for its turn. If it cannot be made after all, or was suspended before it
-   ran, which nobody can tell, nobody answers, and the handler gives up (BEGIN_PATIENCE): the next
-   warden finds the slot free, or abandoned. */
+/* A warden that is being created answers when it runs: a new thread may have to wait for the loader
+   lock, and on a busy machine for a CPU. If it cannot be created after all, or was suspended before
+   it ran, which cannot be found out, nobody answers, and the handler gives up (BEGIN_PATIENCE). The
+   next warden finds the slot free, or abandoned. */
 static struct slot *get_slot( void )
 {
     int i;
@@ -115,9 +116,9 @@ static int64_t linux_clock( void )
     return now.sec * 10000000 + now.nsec / 100;
 }
 
-/* Somebody may suspend all threads of the process and ask for the registers of each: so a warden
-   that stands still is not waited for. What is decided has to be waited for where the thread runs the
-   worker's code: that takes no call of the warden's. */
+/* A debugger may suspend all threads of the process and read the registers of each. So a handler
+   does not wait for a suspended warden. Once the warden has decided, a thread that runs the
+   worker's code has to wait for the answer; the warden needs no call for that. */
 static int give_up( struct slot *slot, uint32_t state, int64_t waited )
 {
     int64_t patience = atomic_load( &warden_thread ) ? UMS_PATIENCE : BEGIN_PATIENCE;
@@ -186,7 +187,7 @@ static ULONG suspensions( uint32_t tid )
     return count;
 }
 
-/* It has been set down on its carrier, and gives itself away there. */
+/* The worker was preempted on its carrier, and leaves it there. */
 static void wait_for_carrier( struct ums_context *w )
 {
     static const int64_t moment = MOMENT;
@@ -196,8 +197,9 @@ static void wait_for_carrier( struct ums_context *w )
     for (i = 0; i < CARRIER_LOOKS && ums_worker_is_carried( w ); i++) ke_wait( &word, 0, &moment );
 }
 
-/* What this process suspends is counted before, and no longer counted before it is resumed: but its
-   thread has stopped by then, and takes no signal. So what is more is somebody else's. */
+/* This process counts a suspension before it makes it. It drops the count before it resumes the
+   thread; but the thread has stopped by then, and gets no signal. So any further suspension is
+   another process's. */
 static enum ke_answer hold( struct slot *slot )
 {
     struct ums_context *w = slot->w;
@@ -246,7 +248,7 @@ static void answer_all( void )
 
 /* ---- ended ---- */
 
-/* A handler that has asked for it, and is no more. */
+/* Free the slot of a handler whose thread has ended. */
 static void free_slots( const struct ums_context *w )
 {
     int i;
@@ -255,7 +257,7 @@ static void free_slots( const struct ums_context *w )
         if (slots[i].w == w) change_slot( &slots[i], SLOT_ANSWERED, SLOT_FREE );
 }
 
-/* 0: not yet, its carrier stands still. */
+/* 0: the carrier stands still; try again later. */
 static int worker_is_gone( struct ums_context *w )
 {
     uint32_t tid = atomic_load( &w->tid );
@@ -268,8 +270,8 @@ static int worker_is_gone( struct ums_context *w )
     return done;
 }
 
-/* thread: as it was marked. Who ends it from inside has said so before, and the next one who gets the
-   context takes the mark away before that: so what is marked still was ended by others. */
+/* thread: as it was marked. Who ends it from inside has said so before, and the next one who gets
+   the context takes the mark away before that: so what is marked still was ended by others. */
 static int is_gone( struct ums_context *context, uint32_t thread )
 {
     if (atomic_load( &ke_own( context )->killed_here ) ||
@@ -280,7 +282,7 @@ static int is_gone( struct ums_context *context, uint32_t thread )
     return 1;
 }
 
-/* Nobody has heard that it was resumed. */
+/* Nobody has noticed that the worker was resumed. */
 static void queue_forgotten( struct ums_context *w )
 {
     uint64_t word = atomic_load( &w->word );
@@ -315,8 +317,8 @@ static void look_for_ends( void )
 
 /* ---- the warden ---- */
 
-/* Who comes to be looked after counts first and then sees to it that there is a warden; here it is
-   the other way round. */
+/* A thread that needs a warden first counts itself, then makes sure that there is a warden. Here it
+   is the other way round, so one of the two sees the other. */
 static int may_go( void )
 {
     uint32_t but = atomic_exchange( &dismissed, 0 ), thread = atomic_load( &warden_thread );
@@ -328,7 +330,8 @@ static int may_go( void )
     return 0;
 }
 
-/* DLLs are not told that it ends, because somebody who waits for it may be in the loader. */
+/* The thread ends without notifying DLLs, because a thread that waits for its end may be in the
+   loader. */
 _Noreturn static void warden( void *arg )
 {
     int64_t next = 0;
@@ -401,8 +404,9 @@ static struct robust_head *robust_list( void )
     return head;
 }
 
-/* A context's last thread may have been killed a moment ago, and still have the entry: it walks
-   into this thread's list then, finds nothing of its own, and Linux stops it. */
+/* The previous thread of the context may have been killed a moment ago, and Linux may still walk
+   its list. Then that walk enters this thread's list, finds no mutex of that thread, and Linux ends
+   it. */
 void ke_thread_enters( struct ums_context *context )
 {
     struct ke_life *life = &ke_own( context )->life;
