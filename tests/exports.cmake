@@ -53,9 +53,10 @@ endif()
 # each name that is imported: the UMS ones only from ntdll_ums.dll. Address, hint, name; newer: address, <none>, hint, name
 string(REGEX MATCHALL "DLL Name: [^\n]+|\n\t[0-9a-f]+(\t| +<none>) *[0-9a-f]+  [A-Za-z_][A-Za-z0-9_]+" imports "${dump}")
 set(from "")
+string(TOLOWER "${MAY_IMPORT}" MAY_IMPORT)              # mingw-w64 writes ntdll.dll or NTDLL.dll
 foreach(import IN LISTS imports)
     if(import MATCHES "^DLL Name: (.*)")
-        set(from ${CMAKE_MATCH_1})
+        string(TOLOWER "${CMAKE_MATCH_1}" from)
         list(FIND MAY_IMPORT ${from} index)
         if(index EQUAL -1)
             message(FATAL_ERROR "${DLL} imports from ${from}, but only ${MAY_IMPORT} are allowed")
