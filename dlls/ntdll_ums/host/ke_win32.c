@@ -188,8 +188,8 @@ int64_t ke_clock( void )
 
 void ke_gave_up( const char *awaited )
 {
-    ums_err( "waited ten seconds in vain for %s; UMS goes on without that, and this thread's program "
-             "may fail: please report this", awaited );
+    ums_err( "gave up after waiting ten seconds for %s; the program may hang or fail from here on, "
+             "please report this", awaited );
 }
 
 /* ---- events ---- */
