@@ -95,3 +95,19 @@ int find_shim( WCHAR *dir )
 }
 
 const WCHAR *const shim_files[SHIM_FILES] = { L"ntdll_ums.dll", L"kernel32_ums.dll" };
+
+/* Wine tells its programs: "\\??\\Z:\\home\\me\\.wine" or "\\??\\unix\\home\\me\\.wine". */
+void prefix_folder( WCHAR *name )
+{
+    DWORD len = GetEnvironmentVariableW( L"WINECONFIGDIR", name, LONG_PATH );
+    WCHAR *at;
+
+    if (!len || len >= LONG_PATH) wcscpy( name, L"this prefix" );
+    if (!wcsncmp( name, L"\\??\\unix\\", 9 ))
+    {
+        memmove( name, name + 8, (wcslen( name + 8 ) + 1) * sizeof(*name) );
+        for (at = name; *at; at++) if (*at == '\\') *at = '/';
+    }
+    else if (!wcsncmp( name, L"\\??\\", 4 ))
+        memmove( name, shown( name + 4 ), (wcslen( shown( name + 4 ) ) + 1) * sizeof(*name) );
+}

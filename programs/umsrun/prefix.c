@@ -107,23 +107,6 @@ static BOOL is_set( const struct prefix *prefix, size_t i )
     return !wcscmp( prefix->found[i], settings[i].value );
 }
 
-/* The prefix's folder, from what Wine tells its programs: "\\??\\Z:\\home\\me\\.wine" or
- * "\\??\\unix\\home\\me\\.wine". */
-static void find_name( struct prefix *prefix )
-{
-    DWORD len = GetEnvironmentVariableW( L"WINECONFIGDIR", prefix->name, LONG_PATH );
-    WCHAR *name = prefix->name, *at;
-
-    if (!len || len >= LONG_PATH) wcscpy( name, L"this prefix" );
-    if (!wcsncmp( name, L"\\??\\unix\\", 9 ))
-    {
-        memmove( name, name + 8, (wcslen( name + 8 ) + 1) * sizeof(*name) );
-        for (at = name; *at; at++) if (*at == '\\') *at = '/';
-    }
-    else if (!wcsncmp( name, L"\\??\\", 4 ))
-        memmove( name, shown( name + 4 ), (wcslen( shown( name + 4 ) ) + 1) * sizeof(*name) );
-}
-
 static int look( struct prefix *prefix )
 {
     const char *(CDECL *version)( void ) =
@@ -133,7 +116,7 @@ static int look( struct prefix *prefix )
     if (!version)
         return fail( L"a prefix is Wine's; on Windows use umsrun PROGRAM or umsrun --install" );
     prefix->version = version();
-    find_name( prefix );
+    prefix_folder( prefix->name );
     wcscpy( prefix->system32 + len, L"\\" );
     wcscat( wcscpy( prefix->path, prefix->system32 ), L"kernel32.dll" );
     read_settings( prefix );

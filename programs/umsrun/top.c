@@ -94,7 +94,13 @@ static int list( void )
     for (more = Process32FirstW( snapshot, &entry ); more; more = Process32NextW( snapshot, &entry ))
         count += list_one( &entry );
     CloseHandle( snapshot );
-    if (!count) say( L"no program with UMS runs in this prefix" );
+    if (!count)
+    {
+        WCHAR prefix[LONG_PATH];
+
+        prefix_folder( prefix );
+        say( L"no program with UMS runs in %ls", prefix );
+    }
     return count ? 0 : 1;
 }
 

@@ -34,6 +34,9 @@ BOOL find_program( const WCHAR *name, WCHAR *path );
 /* FILE in the folder of umsrun.exe */
 void beside_us( const WCHAR *file, WCHAR *path );
 
+/* The prefix's folder, as a Unix host writes it; "this prefix" where the host does not tell. */
+void prefix_folder( WCHAR *name );
+
 /* The folder of umsrun.exe, with a final backslash, if it holds the DLLs; else EXIT_FAILED. */
 int find_shim( WCHAR *dir );
 

@@ -16,11 +16,11 @@ cp "$names" "$dir/alone/names.exe"
 cp "$early" "$dir/alone/early.exe"
 hello=$dir/alone/hello.exe names=$dir/alone/names.exe early=$dir/alone/early.exe
 
-expect 1 'UMS is not installed in it' "$umsrun" --prefix-status
+expect 1 "${WINEPREFIX##*/}: UMS is not installed in it" "$umsrun" --prefix-status
 expect 2 '--install-prefix .*hello.exe: .* is a file, .* --install$' "$umsrun" --install-prefix "$hello"
 expect 1 'no User-Mode Scheduling here' "$hello"
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
-expect 0 'UMS is installed in it' "$umsrun" --prefix-status
+expect 0 "${WINEPREFIX##*/}: UMS is installed in it" "$umsrun" --prefix-status
 expect 0 'both workers ended' "$hello"
 grep -q '^ums: active' "$dir/out" || wrong 'hello is served by somebody else'
 expect 0 ' 0 failed' "$names"

@@ -91,6 +91,10 @@ def refused(umsrun, busy):
     odd.stdout.readline()
     _, err = odd.communicate('\n', timeout=60)
     expect(odd.returncode == 5 and 'UMS_HUD=2' in err, 'an odd value', odd.returncode, err)
+    top = start('', umsrun, '--top')
+    out, err = top.communicate(timeout=60)
+    expect(top.returncode == 1 and re.search(r'no program with UMS runs in /.*prefix', out + err), 'none, in a named prefix',
+           top.returncode, out, err)
 
 
 if __name__ == '__main__':
