@@ -7,7 +7,7 @@ set -eu
 source=$1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$source" log -1 --format=%ct 2> /dev/null || echo 1800000000)}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$source" log -1 --format=%ct 2> /dev/null || echo 1700000000)}
 export SOURCE_DATE_EPOCH
 
 for folder in a another/one; do
