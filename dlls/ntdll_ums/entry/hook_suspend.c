@@ -33,12 +33,24 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     return (uint64_t)status;
 }
 
-/* A plain thread or a scheduler. */
-static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid )
+/* A plain thread or a scheduler. A thread that is ending a wait is let go on for a moment, also if it
+   is a carrier. Whoever suspends the carrier's worker at that time must not take the carrier for one
+   that stands still for good, and leave the worker on it: the worker would run on, suspended. So until
+   this suspension is final it counts as that of a preempter (ke_preempt), which tries again. The
+   number is raised before the thread is suspended, and memory of schedulers is never returned. */
+static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_context *target,
+                               struct ums_context *self )
 {
-    NTSTATUS status = native( call );
+    const int other = tid && tid != GetCurrentThreadId();
+    struct ums_scheduler *s = target && other ? target->scheduler : NULL;
+    NTSTATUS status;
 
-    if (!status && tid && tid != GetCurrentThreadId()) ums_let_end_wait( tid );
+    ums_hold_self( self, other );               /* stopped in here, it would keep the number up */
+    if (s) atomic_fetch_add( &s->preempters, 1 );
+    status = native( call );
+    if (!status && other) ums_let_end_wait( tid );
+    if (s) atomic_fetch_sub( &s->preempters, 1 );
+    ums_hold_self( self, -other );
     return status;
 }
 
@@ -54,7 +66,7 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     (void)row;
     if (!target && tid && (ending = ums_context_of_ending( tid )))
         return (uint64_t)ums_suspend_still( call, ending, tid, NULL );
-    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid );
+    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid, target, self );
     if (target == self) return suspend_self( call, self );
 
     /* The worker was stopped while it ran, and resumed since. Its thread stays suspended once until
