@@ -4,8 +4,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Nothing stands still for it: each word is read once, and the sum is of slightly different moments.
- * A slot whose context ends meanwhile is counted or not.
+ * No thread is stopped for the count: each word is read once, so the sums combine slightly different
+ * moments. A slot whose context ends during the count may be counted or not.
  */
 
 #include "ums_core.h"
@@ -56,7 +56,7 @@ void ums_take_census( struct ums_census *census )
     }
 }
 
-/* Only what ended later than it began may be missing: each scheduler counts by itself. */
+/* Each scheduler has its own counters. Only switches that end after this function began may be missing. */
 void ums_count_switches( uint64_t *carried, uint64_t *sent_home )
 {
     uint32_t i, made = ums_pool_made( &ums_scheduler_pool );

@@ -1,13 +1,13 @@
 /*
- * Pools of objects whose memory is never returned to the system: handles can be checked, stale
+ * Pools of objects whose memory is never returned to the system, so handles can be checked and stale
  * pointers stay readable.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A slot is a header and an object. Free slots form a stack. Its head carries a tag that changes with
- * every pop and push, so the exchange fails if a slot was popped and pushed again meanwhile (ABA).
- * There is no lock: a thread may be suspended anywhere in here without stopping the others.
+ * every pop and push, so the exchange fails if a slot was popped and pushed in between (ABA).
+ * There is no lock: a thread that is suspended anywhere in this file does not stop the others.
  */
 
 #include "ums_core.h"

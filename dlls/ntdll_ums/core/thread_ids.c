@@ -4,24 +4,23 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Ids are multiples of four, and small: the system gives the lowest that is free. So they are indices
- * of a table in blocks, which are made when they are needed and never go back. An entry is the index
- * of the context's slot, plus one; 0: nobody's. No lock, and readers write nothing.
+ * Ids are multiples of four, and small: the system assigns the lowest free one. They index a table
+ * that consists of blocks. A block is allocated when it is needed and is never freed. An entry holds
+ * the index of the context's slot plus one, or 0 for none. There is no lock, and readers write nothing.
  *
- * What a reader finds is a guess, and the context's own id has to confirm it: entry and id are two
- * words. The id is stored first, the entry behind it; when a thread has ended, the entry is taken away
- * first. So whoever knows of the thread, because it was made before, finds it: the entry is there
- * already and cannot have been taken away for an older thread of the same id, because that is done
- * with one exchange which names the older one's context. Whoever asks for a thread that is just
+ * An entry is only a hint, because entry and id are two words: a reader confirms it by the context's
+ * own id. The id is stored first, then the entry. When a thread has ended, the entry is cleared first.
+ * So a lookup finds every thread that was created before it: the entry is already there, and clearing
+ * the entry of an older thread with the same id cannot have removed it, because the entry is cleared
+ * by one compare-and-exchange that names the older thread's context. A lookup of a thread that is just
  * ending may find it or not, as with the system.
  *
- * The same context may have had two threads of one id, one after the other. The first is no more by
- * the time the system gives its id again, but a killed one's entry is cleared by whoever killed it,
- * which may be late. So that is done before its state says dead: until then the context takes no new
- * thread.
+ * One context may have had two threads with the same id, one after the other. The first no longer
+ * exists when the system assigns its id again, but the entry of a killed thread is cleared by the
+ * thread that killed it, which may be late. So the entry is cleared before the context's state becomes
+ * dead: until then the context takes no new thread.
  *
- * Ids outside the table (or a block that could not be made) are searched for, one context after the
- * other.
+ * For an id outside the table, or in a block that could not be allocated, all contexts are searched.
  */
 
 #include "ums_core.h"
@@ -32,7 +31,7 @@
 typedef _Atomic uint32_t entry_t;
 
 static _Atomic(entry_t *) blocks[BLOCKS];
-static _Atomic uint32_t unlisted;               /* there is a context with an id outside; for ever */
+static _Atomic uint32_t unlisted;               /* a context has had an id outside; never reset */
 
 static entry_t *find_entry( uint32_t tid )
 {
@@ -44,7 +43,7 @@ static entry_t *find_entry( uint32_t tid )
     return block ? &block[index % BLOCK_ENTRIES] : NULL;
 }
 
-/* Two that make the same block at a time: one of the two stays unused, and is address space only. */
+/* If two threads allocate the same block at once, one of the two blocks stays unused for good. */
 static entry_t *make_entry( uint32_t tid )
 {
     uint32_t index = tid / 4;
@@ -78,7 +77,7 @@ void ums_thread_id_clear( struct ums_context *context, uint32_t tid )
     atomic_compare_exchange_strong( &context->tid, &tid, 0 );
 }
 
-/* Live or not. */
+/* The context may be live or not. */
 static struct ums_context *listed( uint32_t tid )
 {
     entry_t *entry = find_entry( tid );

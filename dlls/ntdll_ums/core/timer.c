@@ -4,23 +4,23 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Each context has a deadline, written by its worker alone, in one array: a look at a thousand is
- * 8 KB. A wait that was ended early leaves its deadline behind until the worker runs again, and costs
- * a look that finds nothing.
+ * Each context has a deadline in one array, which only its worker writes: a scan of a thousand reads
+ * 8 KB. A wait that ended early leaves its deadline in place until the worker runs again. That costs
+ * one scan which finds nothing.
  *
  * No deadline is missed. The worker stores its deadline, changes its state, then reads next_look
- * (ums_timer_expect); the timer sets next_look to "never", looks at all deadlines and states, then
- * says when it will look next (all sequentially consistent). A wait that the look did not see was
- * entered after that look had begun: so the worker reads "never", and pokes; or when the timer will
- * look, and pokes if that is too late. A poke counts pokes up, of which the timer has read the number
- * before its look: it does not sleep then.
+ * (ums_timer_expect). The timer sets next_look to "never", scans all deadlines and states, then stores
+ * the time of its next scan. All of these are sequentially consistent. If a scan did not see a wait,
+ * the worker entered that wait after the scan had begun. Then the worker reads either "never", and
+ * pokes the timer, or the time of the next scan, and pokes the timer if that time is too late. A poke
+ * increments pokes. The timer read pokes before its scan, and does not sleep if it has changed since.
  *
- * A deadline that lies behind next_look needs no poke: the timer looks at all again by then.
+ * A deadline later than next_look needs no poke: the timer scans all of them again by then.
  */
 
 #include "wait.h"
 
-#define IDLE 10000000                           /* 100 ns. Without a deadline it looks around */
+#define IDLE 10000000                           /* 100 ns; between scans without a deadline */
 
 static _Atomic int64_t *deadlines;              /* by index of the context's slot */
 static _Atomic int64_t next_look = INT64_MAX;   /* as ke_clock */
@@ -52,7 +52,7 @@ void ums_timer_expect( int64_t deadline )
     if (deadline < atomic_load( &next_look )) ums_timer_poke();
 }
 
-/* When there is something to do next. */
+/* Returns the time at which the next deadline is due. */
 static int64_t look_at_all( int64_t now )
 {
     uint32_t i, made = ums_pool_made( &ums_context_pool );

@@ -1,6 +1,6 @@
 /*
- * Handlers of the calls that make, copy, close and query handles: the table of worker factories'
- * handles is right at any moment (factory_handle.c).
+ * Handlers of the calls that make, copy, close and query handles. They keep the table of worker
+ * factories' handles correct at any moment (factory_handle.c).
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

@@ -1,6 +1,6 @@
 /*
- * Threads that end, or that somebody ends. These calls come here from every thread of the process.
- * Schedulers: hook_kill_scheduler.c
+ * Threads that end, or that another thread ends. Every thread of the process makes these calls through
+ * this file. For schedulers see hook_kill_scheduler.c.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -21,8 +21,8 @@
 #include "host/thread.h"
 #include "threads.h"
 
-/* A worker is killed when it is off its carrier, which would else go on with the stack and the TEB
-   of a thread that is no more. */
+/* A worker is killed only when it is off its carrier. Otherwise the carrier would continue with the
+   stack and the TEB of a thread that no longer exists. */
 static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
                              struct ums_context *self )
 {
@@ -53,7 +53,7 @@ static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
 
     if (!ums_has_access( (HANDLE)call->args[0], THREAD_TERMINATE )) return native( call );
     if (target->kind == CONTEXT_WORKER) return kill_worker( call, target, self );
-    /* a worker that kills its own scheduler goes on with another */
+    /* a worker that kills its own scheduler continues on another */
     left = on_it && ums_worker_block( self, 0 );
     ums_hold_self( self, 1 );
     status = ums_kill_scheduler( call, target, self );
@@ -142,5 +142,5 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     ke_timer_dismiss( self );
     ke_warden_dismiss( self );
     end_self( target );
-    return (uint64_t)native( call );            /* does not come back */
+    return (uint64_t)native( call );            /* does not return */
 }

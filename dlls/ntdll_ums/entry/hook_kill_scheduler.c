@@ -1,6 +1,6 @@
 /*
- * Somebody ends the thread of a scheduler, which may be in the middle of something, or carry a
- * worker.
+ * Another thread ends the thread of a scheduler, which may be in the middle of an operation, or may
+ * carry a worker.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

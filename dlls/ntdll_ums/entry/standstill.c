@@ -1,15 +1,15 @@
 /*
- * Stops the other threads of the process while code is changed. Used where UMS begins late, in a
- * program of a prefix that looks its first name up when threads of its run already.
+ * Stops the other threads of the process while code is patched. This is needed where UMS starts late:
+ * in a program of a prefix that looks up its first UMS function when it already has several threads.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Between standstill_begin and standstill_end this thread must take no lock that another thread can
- * hold: heap, loader, ours. It makes NT calls only. A thread that is made meanwhile is found by the
- * next round; rounds end when one finds nobody new, and nobody who is stopped makes threads.
- * NtSuspendThread may return before the thread stands, on Wine; NtGetContextThread waits for that,
- * so each thread's registers are asked for before this is called a standstill.
+ * hold: heap, loader, ours. It makes NT calls only. A thread that is created during a round is found
+ * by the next round. The rounds end when one finds no new thread; a stopped thread creates none.
+ * On Wine, NtSuspendThread may return before the thread has stopped. NtGetContextThread waits until it
+ * has, so the registers of each thread are read before the standstill counts as complete.
  */
 
 #define UMS_CHANNEL LOG_CHANNEL_hook
@@ -47,7 +47,7 @@ static int is_known( HANDLE tid )
     return 0;
 }
 
-/* 1: it stands, and the handle is kept */
+/* Returns 1 if the thread has stopped and its handle is kept. */
 static int stop( HANDLE thread )
 {
     CONTEXT context = { .ContextFlags = CONTEXT_CONTROL };

@@ -1,6 +1,6 @@
 /*
- * Calls of our own that stop threads, start them again and look at their registers: past the
- * handlers of the hook. And what the registers of a stopped thread say.
+ * Our own calls that suspend and resume threads and read their registers. They bypass the handlers of
+ * the hook. This file also interprets the registers of a stopped thread.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -100,9 +100,9 @@ int ums_is_in_our_code( const CONTEXT *context )
     return ke_is_our_code( context->Rip, context->Rsp ) && !ke_is_asleep( context );
 }
 
-/* ---- who ends a wait ---- */
+/* ---- a thread that ends a wait ---- */
 
-#define TRIES 1000                              /* somebody else may have suspended it there before */
+#define TRIES 1000                              /* another thread may have suspended it there before */
 
 int ums_is_ending_wait( const CONTEXT *registers )
 {
