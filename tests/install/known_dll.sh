@@ -11,7 +11,7 @@ umsrun=$1 known_dll=$2
 late="^  not yet: until the prefix's wineserver has ended, .* wineserver -k"
 
 case $wine in
-host) server=${WINESERVER:-wineserver} ;;
+host) server=${WINESERVER:-$(command -v wineserver || echo /usr/lib/*/wine/wineserver)} ;;
 *)    server=$dir/wine-$wine/wineserver ;;
 esac
 

@@ -10,7 +10,7 @@ which=${UMS_WINE:-host}
 failed=0
 dir=$(mktemp -d "$build/own.XXXXXX")
 case $which in
-host) wine=$(readlink -f "$(command -v wine)") server=wineserver files=/usr/lib/x86_64-linux-gnu/wine ;;
+host) wine=$(readlink -f "$(command -v wine)") server=$(command -v wineserver || echo /usr/lib/*/wine/wineserver) files=/usr/lib/x86_64-linux-gnu/wine ;;
 *)    wine=$build/wine-$which/wine64 server=$build/wine-$which/wineserver files=$(readlink -f "$build/wine-$which") ;;
 esac
 export WINEPREFIX="$dir/my prefix" XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/tmp}" TZ=Asia/Kabul WINEDEBUG=-all

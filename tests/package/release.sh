@@ -13,7 +13,7 @@ export HOME="$tmp/home" XDG_RUNTIME_DIR=/tmp
 mkdir "$HOME" "$tmp/path"
 unset WINEPREFIX DISPLAY WAYLAND_DISPLAY UMS_HOOK UMS_ENGINE UMS_LOG
 if [ "$UMS_WINE" = host ]; then
-    wine=${WINE:-wine} wineserver=${WINESERVER:-wineserver}
+    wine=${WINE:-wine} wineserver=${WINESERVER:-$(command -v wineserver || echo /usr/lib/*/wine/wineserver)}
 else
     unset WINE WINESERVER WINELOADER
     wine=$build/wine-$UMS_WINE/wine64 wineserver=$build/wine-$UMS_WINE/wineserver
