@@ -124,6 +124,15 @@ static void run_killed( void )
     CloseHandle( resolver );
 }
 
+/* The killed thread is still leaving the C library, and that takes its time. Wine's own end of a process
+   meanwhile may crash, or take that thread's exit status for the process' (docs/wine.md). */
+static int end_now( int status )
+{
+    fflush( stdout );
+    linux_call( LINUX_EXIT_GROUP, status, 0, 0, 0 );
+    return status;
+}
+
 int main( int argc, char **argv )
 {
     int rounds = argc > 3 ? atoi( argv[3] ) : 1;
@@ -142,5 +151,5 @@ int main( int argc, char **argv )
     }
     run_killed();
     close_factory();
-    return test_end();
+    return end_now( test_end() );
 }

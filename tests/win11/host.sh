@@ -11,6 +11,7 @@ winerun=$2
 make_host=$3
 shift 3
 here=$(dirname "$(readlink -f "$0")")
+. "$here/../lost_start.sh"
 failed=0
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -39,6 +40,10 @@ expect()
     shift 2
     "$winerun" "$@" > "$tmp/out" 2>&1
     got=$?
+    if lost_start $got "$tmp/out"; then
+        "$winerun" "$@" > "$tmp/out" 2>&1
+        got=$?
+    fi
     if [ $got != "$want" ] || ! grep -q "$words" "$tmp/out"; then
         wrong "$*: status $got, expected $want and \"$words\""
     fi
