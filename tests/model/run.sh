@@ -24,11 +24,10 @@ rm -f pan pan.* ums.pml.trail out
 cp "$model" ums.pml
 
 spin "$@" -a ums.pml > out 2>&1 || { cat out; exit 1; }
-options=-DCOLLAPSE
 arguments=-m100000
 case $want in
-ends) options="$options -DNP" arguments="$arguments -l" ;;
-*)    options="$options -DSAFETY" ;;
+ends) options=-DNP arguments="$arguments -l" ;;
+*)    options='-DSAFETY -DNOFAIR' ;;
 esac
 # a thread that others stop has no steps that nobody sees
 case "$*" in
