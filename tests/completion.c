@@ -48,6 +48,28 @@ static void take_gives_all_and_makes_them_ready( void **state )
     drop( b );
 }
 
+/* A client that executes the first of a chain before it asks for the next one: while that worker runs, the
+   rest of the chain is still behind it, for one who asks. Windows loses it. */
+static void the_rest_of_a_chain_is_given_once( void **state )
+{
+    struct ums_context *a = queued_context(), *b = queued_context();
+    struct ums_list *list;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    ums_list_push( list, a );
+    ums_list_push( list, b );
+    assert_ptr_equal( ums_list_take( list ), b );
+    atomic_store( &b->word, (atomic_load( &b->word ) & ~(WORD_STATE | WORD_LINKED)) | WORKER_RUNNING );
+    assert_ptr_equal( ums_list_next( b ), a );
+    assert_null( ums_list_next( b ) );
+    assert_null( ums_list_next( a ) );
+    atomic_store( &b->word, (atomic_load( &b->word ) & ~WORD_STATE) | WORKER_READY );
+    assert_int_equal( ums_list_delete( list ), STATUS_SUCCESS );
+    drop( a );
+    drop( b );
+}
+
 #if !defined(__SANITIZE_THREAD__)
 
 static struct ums_context *polled, *elsewhere;
@@ -477,6 +499,7 @@ int main( void )
 #if !defined(__SANITIZE_THREAD__)               /* takes one instruction after the other */
         cmocka_unit_test( take_reads_the_way_on_before_it_gives_one_away ),
 #endif
+        cmocka_unit_test( the_rest_of_a_chain_is_given_once ),
         cmocka_unit_test( an_edge_wakes_everybody_once ),
         cmocka_unit_test( take_keeps_the_suspended_bit_and_the_dead ),
         cmocka_unit_test( the_deleted_are_left_out ),
