@@ -318,6 +318,43 @@ static void short_memory_is_an_error( void **state )
     assert_ptr_equal( ums_pool_alloc( &pool ), first );
 }
 
+/* Where a thread that pops has stopped between its two steps: the first slot is the same again, and the one
+   behind it is not. The head must differ. */
+static void a_slot_that_comes_back_is_noticed( void **state )
+{
+    struct ums_pool pool = { 0 };
+    void *a, *b;
+    uint64_t head;
+
+    (void)state;
+    assert_true( ums_pool_init( &pool, 40, 2 ) );
+    a = ums_pool_alloc( &pool );
+    b = ums_pool_alloc( &pool );
+    ums_pool_free( &pool, b );
+    ums_pool_free( &pool, a );
+    head = atomic_load( &pool.free );
+    assert_ptr_equal( ums_pool_alloc( &pool ), a );
+    assert_ptr_equal( ums_pool_alloc( &pool ), b );
+    ums_pool_free( &pool, a );
+    assert_int_equal( (uint32_t)atomic_load( &pool.free ), (uint32_t)head );
+    assert_true( atomic_load( &pool.free ) != head );
+}
+
+/* Of two threads that delete one object only one may free it. */
+static void a_handle_is_closed_once( void **state )
+{
+    struct ums_pool pool = { 0 };
+    void *object;
+
+    (void)state;
+    assert_true( ums_pool_init( &pool, 40, 1 ) );
+    object = ums_pool_alloc( &pool );
+    assert_false( ums_pool_close( object ) );
+    ums_pool_open( object );
+    assert_true( ums_pool_close( object ) );
+    assert_false( ums_pool_close( object ) );
+}
+
 /* ---- many threads allocate and free: no slot is held twice ---- */
 
 #define THREADS 3
@@ -379,6 +416,8 @@ int main( void )
         cmocka_unit_test( only_a_live_context_is_held ),
         cmocka_unit_test( a_worker_seen_resumed_can_be_executed ),
         cmocka_unit_test( short_memory_is_an_error ),
+        cmocka_unit_test( a_slot_that_comes_back_is_noticed ),
+        cmocka_unit_test( a_handle_is_closed_once ),
         cmocka_unit_test( no_slot_is_given_out_twice ),
     };
 

@@ -18,7 +18,7 @@
 #define SHIFT  RECORD_MIN_SHIFT
 #define ROOM   (1u << SHIFT)
 #define THREADS 4
-#define EVENTS 20000
+#define EVENTS 200000                   /* so many that the threads run at the same time */
 
 static char text[1 << 20];
 static size_t used;

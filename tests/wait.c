@@ -323,6 +323,21 @@ static void end_context( struct ums_context *c )
     ums_context_delete( c );
 }
 
+/* A thread that is ending is busy until the scheduler has been told. A thread that has ended is not. */
+static void only_a_busy_one_is_ending( void **state )
+{
+    struct ums_context *c = new_context( 4 );
+
+    (void)state;
+    assert_null( ums_context_of_ending( 4 ) );
+    atomic_store( &c->busy, 1 );
+    assert_ptr_equal( ums_context_of_ending( 4 ), c );
+    atomic_store( &c->busy, 0 );
+    assert_null( ums_context_of_ending( 4 ) );
+    ums_thread_id_clear( c, 4 );
+    end_context( c );
+}
+
 static void an_id_leads_to_its_context( void **state )
 {
     static const uint32_t ids[] = { 4, 0x10000, 0x4000 * 4, 0x3fffffc, 0x4000000, 0xfffffffc, 7 };
@@ -375,6 +390,7 @@ int main( void )
         cmocka_unit_test( time_ends_the_wait ),
         cmocka_unit_test( an_alert_does_not_end_a_sleep ),
         cmocka_unit_test( no_deadline_is_missed ),
+        cmocka_unit_test( only_a_busy_one_is_ending ),
         cmocka_unit_test( an_id_leads_to_its_context ),
     };
 

@@ -165,6 +165,9 @@ static void kinds( void **state )
         assert_int_equal( report.kind, PE_PROGRAM );
         assert_int_equal( report.flags, PE_COPIED );
         assert_int_equal( report.bound, !!(flags & MAKE_BOUND) );
+        /* its time stamps are of the DLLs that it imported from before */
+        assert_int_equal( pe.nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT].VirtualAddress, 0 );
+        assert_int_equal( pe.nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT].Size, 0 );
         assert_int_equal( report.signature_size, flags & MAKE_SIGNATURE ? 200 : 0 );
         expect_restored( &out, &file );
         free( file.data );

@@ -6,7 +6,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A slot is a header and an object. Free slots form a stack. Its head carries a tag that changes with
- * every pop and push, so the exchange fails if a slot was popped and pushed in between (ABA).
+ * every push. A thread that pops has read the slot behind the first one; if the first one was popped
+ * and pushed in between, the exchange fails (ABA). Without a push the first one cannot come back.
  * There is no lock: a thread that is suspended anywhere in this file does not stop the others.
  */
 
@@ -43,7 +44,7 @@ static void *pool_pop( struct ums_pool *pool )
 
         if (!(uint32_t)head) return NULL;
         slot = pool_header( pool, (uint32_t)head - 1 );
-        next = ((head >> 32) + 1) << 32 | atomic_load_explicit( &slot->next, memory_order_relaxed );
+        next = (head >> 32) << 32 | atomic_load_explicit( &slot->next, memory_order_relaxed );
         if (atomic_compare_exchange_weak( &pool->free, &head, next )) return slot + 1;
     }
 }
