@@ -122,6 +122,18 @@ BOOL workers_many( unsigned int count, unsigned int batches );      /* adds its 
 /* blocks.c: from a worker's call that blocks to the SchedulerProc */
 BOOL blocks_start_sleep( struct arm *arm );         /* NtDelayExecution */
 BOOL blocks_start_wait( struct arm *arm );          /* an event that is not set */
+BOOL blocks_start_alert( struct arm *arm );         /* an alert by thread id */
+
+/* waits.c: waits without a kernel object, of workers and of plain threads. FALSE: failed, reason printed */
+BOOL threads_start_condition( struct arm *arm );    /* SRW lock + condition variable, two take turns */
+BOOL workers_start_condition( struct arm *arm );    /* ... workers of one scheduler */
+BOOL threads_start_turns( struct arm *arm );        /* the same by WaitOnAddress */
+BOOL workers_start_turns( struct arm *arm );
+BOOL threads_start_section( struct arm *arm );      /* 8, one critical section */
+BOOL workers_start_section( struct arm *arm );      /* ... workers of two schedulers */
+extern unsigned int waits_nappers;
+BOOL threads_start_naps( struct arm *arm );         /* so many in Sleep( 1 ): CPU time of each */
+BOOL workers_start_naps( struct arm *arm );
 
 /* gang.c: through samples/sched.c */
 BOOL gang_start_yield( struct arm *arm );           /* execute + yield, 1000 workers in turn */

@@ -75,6 +75,30 @@ static void wait_body( struct crew_worker *worker )
     }
 }
 
+static LONG (NTAPI *wait_for_alert)( const void *address, const LARGE_INTEGER *timeout );
+static LONG (NTAPI *alert_thread)( HANDLE thread_id );
+
+/* Two alert each other in turn: each wait is ended by one alert, and no alert comes while the one
+   before is pending (two would be one). A worker that yielded meanwhile would never let its
+   scheduler look at the completion list: crew_proc does that only when nobody is ready. Nothing else
+   may wait for alerts here, as the loader's lock does: it would take ours. */
+static void alert_body( struct crew_worker *worker )
+{
+    struct crew_worker *workers = worker->crew->workers;
+    unsigned int self = worker != workers, i;
+    HANDLE other = (HANDLE)(ULONG_PTR)GetThreadId( workers[!self].thread );
+    ULONG64 start;
+
+    for (i = 0; i < worker->crew->ops; i++)
+    {
+        if (!self) alert_thread( other );
+        start = __rdtsc();
+        wait_for_alert( NULL, NULL );
+        block_over( start );
+        if (self) alert_thread( other );
+    }
+}
+
 static void block_stop( struct arm *arm )
 {
     struct crew *crew = arm->state;
@@ -83,13 +107,15 @@ static void block_stop( struct arm *arm )
     crew_stop( crew );
 }
 
-static BOOL start_block( struct arm *arm, void (*body)( struct crew_worker *worker ) )
+static BOOL start_block( struct arm *arm, unsigned int count,
+                         void (*body)( struct crew_worker *worker ) )
 {
-    struct crew *crew = crew_create( 1 );
+    struct crew *crew = crew_create( count );
+    unsigned int i;
 
     if (!crew) return FALSE;
     crew->proc = stamp_proc;
-    crew->workers[0].body = body;
+    for (i = 0; i < count; i++) crew->workers[i].body = body;
     crew->workers[0].mine = CreateEventW( NULL, FALSE, FALSE, NULL );
     arm->state = crew;
     arm->fixed = TRUE;
@@ -100,10 +126,19 @@ static BOOL start_block( struct arm *arm, void (*body)( struct crew_worker *work
 
 BOOL blocks_start_sleep( struct arm *arm )
 {
-    return start_block( arm, sleep_body );
+    return start_block( arm, 1, sleep_body );
 }
 
 BOOL blocks_start_wait( struct arm *arm )
 {
-    return start_block( arm, wait_body );
+    return start_block( arm, 1, wait_body );
+}
+
+BOOL blocks_start_alert( struct arm *arm )
+{
+    HMODULE ntdll = GetModuleHandleW( L"ntdll.dll" );
+
+    wait_for_alert = (void *)GetProcAddress( ntdll, "NtWaitForAlertByThreadId" );
+    alert_thread = (void *)GetProcAddress( ntdll, "NtAlertThreadByThreadId" );
+    return start_block( arm, 2, alert_body );
 }

@@ -193,6 +193,36 @@ static BOOL run_ring( const char *pass )
     return run_arms( pass, plan, ARRAYSIZE(plan), TRUE );
 }
 
+/* Two take turns, on one CPU. */
+static BOOL run_turns( const char *pass, BOOL ums )
+{
+    static const struct plan plan[] =
+    {
+        { "floor",            10000, bare_start_floor,        FALSE },
+        { "block_alert",      200,   blocks_start_alert,      TRUE  },
+        { "thread_condition", 200,   threads_start_condition, FALSE },
+        { "worker_condition", 2000,  workers_start_condition, TRUE  },
+        { "thread_address",   200,   threads_start_turns,     FALSE },
+        { "worker_address",   2000,  workers_start_turns,     TRUE  },
+    };
+
+    return run_arms( pass, plan, ARRAYSIZE(plan), ums );
+}
+
+/* Many, on all CPUs. */
+static BOOL run_waits( const char *pass, BOOL ums )
+{
+    static const struct plan plan[] =
+    {
+        { "thread_section", 1000, threads_start_section, FALSE },
+        { "worker_section", 1000, workers_start_section, TRUE  },
+        { "thread_naps",    10,   threads_start_naps,    FALSE },
+        { "worker_naps",    10,   workers_start_naps,    TRUE  },
+    };
+
+    return run_arms( pass, plan, ARRAYSIZE(plan), ums );
+}
+
 /* The thread pool takes too long for as many. */
 static BOOL run_items( const char *pass, BOOL ums )
 {
@@ -291,13 +321,14 @@ static const char usage[] =
     "        factory (worker factories, their port and the thread pool), idle (an idle factory);\n"
     "        carry, handoff, traced (a few arms of pinned, named after the engine, or UMS_TRACE);\n"
     "        ring (a lean round robin of 4,000 workers, on CPU 0);\n"
+    "        turns (waits without kernel objects: two take turns, on CPU 0), waits (many, on all CPUs);\n"
     "        trip (the two arms of pinned that a round trip is judged by);\n"
     "        with, without (system calls of a plain thread, named after the shim's presence);\n"
     "        none (only report what --load brought)\n"
     "        --arm=NAME       run this arm only, a figure's name without the pass\n"
     "        --plain          leave out what needs UMS\n"
     "        --batches=N      samples a figure, 15\n"
-    "        --workers=N      workers of the memory pass, 1000\n"
+    "        --workers=N      workers of the passes memory and waits, 1000\n"
     "        --many=N         workers of the pass many, 10000\n"
     "        --idle=N         seconds of the pass idle, 10\n"
     "        --descriptors=N  files that a process may have open, 0 (unknown)\n"
@@ -312,7 +343,7 @@ struct options
     const char  *save;
     const char  *json;
     struct load  load;
-    const char  *passes[8];
+    const char  *passes[16];
     unsigned int pass_count;
     unsigned int workers;
     unsigned int many;
@@ -383,6 +414,7 @@ static BOOL run_pinned( const char *pass, BOOL ums )
     SetProcessAffinityMask( GetCurrentProcess(), 1 );
     if (!strcmp( pass, "trip" )) ret = run_trip( pass );
     else if (!strcmp( pass, "ring" )) ret = run_ring( pass );
+    else if (!strcmp( pass, "turns" )) ret = run_turns( pass, ums );
     else ret = is_engine( pass ) ? run_engine( pass ) : run_switches( pass, ums );
     SetProcessAffinityMask( GetCurrentProcess(), mask );
     return ret;
@@ -396,6 +428,11 @@ static BOOL run_pass( const char *pass, const struct options *options )
     if (!strcmp( pass, "many" )) return run_many( options->many, options->descriptors );
     if (!strcmp( pass, "items" )) return run_items( pass, !options->plain );
     if (!strcmp( pass, "factory" )) return run_factory( pass, !options->plain );
+    if (!strcmp( pass, "waits" ))
+    {
+        waits_nappers = options->workers;
+        return run_waits( pass, !options->plain );
+    }
     if (!strcmp( pass, "idle" )) return run_idle( options->idle );
     if (!strcmp( pass, "free" )) return run_switches( pass, !options->plain );
     if (!strcmp( pass, "ring" ) && options->descriptors &&
@@ -405,7 +442,8 @@ static BOOL run_pass( const char *pass, const struct options *options )
                     RING_WORKERS, options->descriptors );
         return TRUE;
     }
-    if (!strcmp( pass, "pinned" ) || !strcmp( pass, "ring" ) || !strcmp( pass, "trip" ) || is_engine( pass ))
+    if (!strcmp( pass, "pinned" ) || !strcmp( pass, "ring" ) || !strcmp( pass, "turns" ) || !strcmp( pass, "trip" ) ||
+        is_engine( pass ))
         return run_pinned( pass, !options->plain );
     printf( "umsbench: there is no pass %s\n", pass );
     return FALSE;
