@@ -168,6 +168,22 @@ static void suspension_is_counted( void **state )
     ums_context_delete( context );
 }
 
+/* A suspended thread that is killed stays marked: it will never be resumed. It has ended, and is not suspended. */
+static void who_has_ended_is_not_suspended( void **state )
+{
+    struct ums_context *context = create();
+    uint64_t word;
+
+    (void)state;
+    ums_context_suspended( context );
+    word = atomic_load( &context->word );
+    atomic_store( &context->word, (word & ~WORD_STATE) | WORKER_READY );
+    assert_int_equal( flag( context, IS_SUSPENDED ), 1 );
+    atomic_store( &context->word, (word & ~WORD_STATE) | WORKER_DEAD );
+    assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
+    ums_context_delete( context );
+}
+
 static void a_resume_waits_for_a_suspension( void **state )
 {
     struct ums_context *context = create();
@@ -410,6 +426,7 @@ int main( void )
         cmocka_unit_test( the_sequence_number_survives_reuse ),
         cmocka_unit_test( the_home_thread_keeps_the_slot ),
         cmocka_unit_test( suspension_is_counted ),
+        cmocka_unit_test( who_has_ended_is_not_suspended ),
         cmocka_unit_test( a_resume_waits_for_a_suspension ),
         cmocka_unit_test( suspensions_have_a_limit ),
         cmocka_unit_test( a_hold_is_no_suspension ),
