@@ -446,6 +446,7 @@ X( scenario_preempt, scenario_preempt_limited_handle, 60 )
 X( scenario_preempt, scenario_preempt_by_worker, 60 )
 
 X( scenario_registers, scenario_registers_kept, 30 )
+X( scenario_registers, scenario_registers_x87_pending, 30 )
 
 X( scenario_scheduler, scenario_scheduler_suspend, 30 )
 X( scenario_scheduler, scenario_scheduler_suspend_worker, 30 )
