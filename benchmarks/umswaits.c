@@ -1,7 +1,7 @@
 /*
  * What waiting costs that needs no kernel: two hand a turn to each other, as two workers of one
- * scheduler and as two plain threads, in turns, in one process. UMS_USER_WAITS decides how the
- * workers wait.
+ * scheduler and as two plain threads, in turns, in one process. UMS_USER_WAITS and UMS_LOCAL_OBJECTS
+ * decide how they wait.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -101,6 +101,74 @@ static void close_event( LONG self )
 
     (void)self;
     for (i = 0; i < rounds; i++) CloseHandle( CreateEventW( NULL, FALSE, FALSE, NULL ) );
+}
+
+/* UMS_LOCAL_OBJECTS decides whether these need the host. */
+static HANDLE events[2], many[8], semaphores[2], set_only;
+
+static void auto_events( LONG self )
+{
+    int i;
+
+    if (!self) SetEvent( events[0] );
+    for (i = 0; i < rounds; i++)
+    {
+        WaitForSingleObject( events[self], INFINITE );
+        SetEvent( events[!self] );
+    }
+    if (self) WaitForSingleObject( events[0], INFINITE );       /* nothing is left for the next time */
+}
+
+static void semaphore( LONG self )
+{
+    int i;
+
+    if (!self) ReleaseSemaphore( semaphores[0], 1, NULL );
+    for (i = 0; i < rounds; i++)
+    {
+        WaitForSingleObject( semaphores[self], INFINITE );
+        ReleaseSemaphore( semaphores[!self], 1, NULL );
+    }
+    if (self) WaitForSingleObject( semaphores[0], INFINITE );
+}
+
+/* The first seven of one are never set. */
+static void any_of_eight( LONG self )
+{
+    HANDLE own[8];
+    int i;
+
+    for (i = 0; i < 8; i++) own[i] = i < 7 ? many[i] : events[self];
+    if (!self) SetEvent( events[0] );
+    for (i = 0; i < rounds; i++)
+    {
+        WaitForMultipleObjects( 8, own, FALSE, INFINITE );
+        SetEvent( events[!self] );
+    }
+    if (self) WaitForSingleObject( events[0], INFINITE );
+}
+
+static void set_alone( LONG self )
+{
+    int i;
+
+    if (!self) for (i = 0; i < rounds; i++) SetEvent( set_only );
+}
+
+static void make_events( BOOL known )
+{
+    HANDLE copy;
+    int i;
+
+    for (i = 0; i < 2; i++)
+    {
+        events[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
+        semaphores[i] = CreateSemaphoreW( NULL, 0, 1, NULL );
+        if (known && DuplicateHandle( GetCurrentProcess(), events[i], GetCurrentProcess(), &copy, 0,
+                                      FALSE, DUPLICATE_SAME_ACCESS )) CloseHandle( copy );
+    }
+    for (i = 0; i < 8; i++) many[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
+    set_only = CreateEventW( NULL, TRUE, FALSE, NULL );
 }
 
 static void (*body)( LONG self );
@@ -248,5 +316,12 @@ int main( int argc, char **argv )
     report( "contended critical section", contended );
     report( "Sleep(1), a twentieth", naps );
     report( "create and close an event", close_event );
+    make_events( FALSE );
+    report( "auto-reset events", auto_events );
+    report( "semaphores", semaphore );
+    report( "any of 8 events", any_of_eight );
+    report( "set, and nobody waits", set_alone );
+    make_events( TRUE );
+    report( "auto-reset events with a copy", auto_events );
     return 0;
 }

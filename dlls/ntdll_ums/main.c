@@ -6,6 +6,7 @@
  */
 
 #include <windows.h>
+#include "core/objects.h"
 #include "core/wait.h"
 #include "entry/hook.h"
 #include "host/ke_win32.h"
@@ -67,7 +68,7 @@ static const struct hook hooks[] =
 
 /* ---- choices, and the reasons for them ---- */
 
-#define MAX_CHOICES 10
+#define MAX_CHOICES 12
 
 static struct ums_choice choices[MAX_CHOICES];
 static uint32_t choice_count;
@@ -107,9 +108,39 @@ static const struct hook *find_hook( const char **why )
     return found;
 }
 
+/* The stub hook of the other engine sees only calls that are listed. */
+static const char *no_objects( const struct hook *hook )
+{
+    return ums_setting( SETTING_LOCAL_OBJECTS ) != 2 ? "UMS_LOCAL_OBJECTS does not ask for it"
+           : !ums_waits_here ? "it needs UMS_USER_WAITS"
+           : hook && !ums_carry && !lstrcmpA( hook->name, "stubs" )
+           ? "the stub hook does not see all calls where workers are not carried" : NULL;
+}
+
+static void choose_objects( void )
+{
+    ums_objects_on = !no_objects( NULL ) && ums_objects_start();
+}
+
+/* When the engine is known, and no hook is in place: so no object was made. */
+static void may_have_objects( const struct hook *hook )
+{
+    ums_objects_on = ums_objects_on && !no_objects( hook );
+}
+
+static void tell_objects( const struct hook *hook )
+{
+    const char *why = no_objects( hook );
+
+    if (!why && !ums_objects_on) why = "memory is short";
+    choose( "objects", "user", !why, why ? why : "UMS_LOCAL_OBJECTS asks for it" );
+    choose( "objects", "kernel", !!why, why ? "it works everywhere" : "UMS_LOCAL_OBJECTS asks for another" );
+}
+
 static int start_carry( const struct hook *hook, const char **why )
 {
     ums_carry = !(*why = ke_probe_carry());
+    if (ums_carry) may_have_objects( hook );
     if (ums_carry && ums_hook_unix_install( why ) && hook->install( why )) return 1;
     ums_carry = 0;
     return 0;
@@ -137,6 +168,7 @@ static const char *start_engine( const struct hook *hook, const char **why )
         if (!any) return NULL;
         ums_info( "engine handoff, because %s", *why );
     }
+    may_have_objects( hook );
     if (!hook->install( why )) return NULL;
     choose( "engine", "handoff", 1, any ? "it works everywhere" : "UMS_ENGINE asks for it" );
     if (!ums_hook_unix_install( &unseen ))
@@ -213,8 +245,10 @@ static const char *start( void )
         return why;
     choose_park();
     no_waits = start_waits();
+    choose_objects();
     if (!(hook = find_hook( &why )) || !(engine = start_engine( hook, &why ))) return why;
     choose_waits( no_waits );
+    tell_objects( hook );
 
     /* threads may be inside the hook at any time from now on */
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,

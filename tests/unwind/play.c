@@ -28,7 +28,7 @@ extern char ums_linux_syscall_end[];
 static struct ums_scheduler s;
 static struct ums_context w;
 static char __attribute__((aligned( 4096 ))) worker_stack[STACK], home[STACK];
-static int round_trips, parked_calls, preemptions, hook_calls, by_stub, wrong_keys;
+static int round_trips, parked_calls, preemptions, hook_calls, looks, by_stub, wrong_keys;
 
 static char *teb( void )
 {
@@ -55,9 +55,27 @@ uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args )
     return ums_unix_plain( library, code, args );
 }
 
+_Atomic uint32_t ums_objects_made;
+
+uint64_t ums_unix_look( uint64_t library, uint32_t code, void *args )
+{
+    return ums_unix_plain( library, code, args );
+}
+
+/* Half of them are answered there, one of each hook. */
+int ums_object_look( struct ums_call *call, uint64_t *ret )
+{
+    int n = looks & 3;
+
+    wrong_keys += call_key_is_row( call->key ) != by_stub;
+    *ret = 0x77;
+    looks++;
+    return !n || n == 3;
+}
+
 uint64_t ums_hook_call( struct ums_call *call )
 {
-    wrong_keys += call_key_is_row( call->key ) != by_stub || call_key_index( call->key ) > 3;
+    wrong_keys += call_key_is_row( call->key ) != by_stub || call_key_index( call->key ) > 5;
     hook_calls++;
     return 0x77;
 }
@@ -207,6 +225,8 @@ static void play_hooks( void )
         { "ums_unix_plain", ums_unix_plain, 0 },
         { "ums_dispatcher_frame", ums_dispatcher_frame, 0 },
         { "ums_stub_frame", ums_stub_frame, 0 },
+        { "ums_dispatcher_look", ums_dispatcher_look, 0 },
+        { "ums_stub_look", ums_stub_look, 0 },
         { "ums_step_over", ums_step_over, 0 },
         { "ums_call_dispatcher", ums_call_dispatcher, 0 },
         { "ums_call_stub", ums_call_stub, 0 },
@@ -218,13 +238,14 @@ static void play_hooks( void )
     };
     static uint64_t args[4 + CALL_STACK_ARGS], word;
     DWORD slot = TlsAlloc(), hand_slot = TlsAlloc();
-    uint64_t classes[] = { 0, HOOK_WORKERS, HOOK_ALL, HOOK_CARRIED }, i, wrong = 0;
+    uint64_t classes[] = { 0, HOOK_WORKERS, HOOK_ALL, HOOK_CARRIED, HOOK_LOOK | HOOK_WORKERS,
+                           HOOK_LOOK | HOOK_ALL }, i, wrong = 0;
     int state;
 
     ums_tls_offset = 0x1480 + 8 * slot;         /* TlsSlots [sdk] */
     ums_hand_offset = 0x1480 + 8 * hand_slot;
     ok( slot < 64 && hand_slot < 64, "TLS slots %lu, %lu", slot, hand_slot );
-    for (i = 0; i < 4; i++)
+    for (i = 0; i < ARRAYSIZE(classes); i++)
     {
         ums_call_class[i] = (uint8_t)classes[i];
         ums_stub_native[i] = plain_dispatcher;
@@ -241,7 +262,7 @@ static void play_hooks( void )
         w.word = state == 2 ? WORKER_CARRIED : WORKER_RUNNING;
         TlsSetValue( slot, state && state != 4 ? &w : NULL );
         TlsSetValue( hand_slot, state >= 4 ? &word : NULL );
-        for (i = 0; i < 4; i++)
+        for (i = 0; i < ARRAYSIZE(classes); i++)
         {
             wrong += anchor_call( &anchors[0], as_thunk, i, (uint64_t)ums_dispatcher_hook, 0,
                                   0 ) != 0x77;
@@ -254,6 +275,9 @@ static void play_hooks( void )
     }
     TlsSetValue( slot, NULL );
     TlsSetValue( hand_slot, NULL );
+    ums_objects_made = 1;
+    wrong += anchor_call( &anchors[0], ums_unix_hook, 0, 0, 0, 0 ) != 0x77;
+    ums_objects_made = 0;
     wrong += anchor_call( &anchors[0], ums_call_dispatcher, 1, (uint64_t)args, 0, 0 ) != 0x77;
     ums_dispatcher = early_dispatcher;
     wrong += anchor_call( &anchors[0], ums_call_dispatcher, 1, (uint64_t)args, 0, 0 ) != 0x77;
@@ -270,10 +294,12 @@ static void play_hooks( void )
     steps_end( "hooks" );
     /* for C: one class of a plain thread, two of a worker, three of a carried one, one of a scheduler,
        two of either if it is a factory's; by two hooks. And Unix calls of those with a context, or
-       with a hand */
+       with a hand. Of the two classes that are looked at: a worker's four, twice, and of the half that
+       is not answered four of class ALL and two of a factory's */
     ok( !wrong_keys, "%d calls came with the wrong kind of key", wrong_keys );
-    ok( !wrong && hook_calls == 2 * (1 + 2 + 3 + 1 + 2 + 2) + 5, "%d results wrong, %d calls for C",
+    ok( !wrong && hook_calls == 2 * (1 + 2 + 3 + 1 + 2 + 2) + 5 + 14, "%d results wrong, %d calls for C",
         (int)wrong, hook_calls );
+    ok( looks == 16, "%d calls were looked at", looks );
     TlsFree( hand_slot );
     TlsFree( slot );
 }

@@ -124,6 +124,7 @@ struct ums_park
 };
 
 struct ums_ring;
+struct object_wait;
 
 struct ums_list
 {
@@ -244,6 +245,9 @@ struct ums_context
     _Atomic uint32_t at_host;                   /* an alert has to be made to its thread, too */
     _Atomic uint32_t wait_for;                  /* enum wait_for; written by the worker, published
                                                    with the state word */
+    _Atomic uint32_t over;                      /* wait.c: its wait for an object is */
+    struct object_wait *object_wait;            /* its record, for the slot's life (objects_wait.c);
+                                                   with the lock of objects.c */
 };
 
 /* ---- pool.c ---- */

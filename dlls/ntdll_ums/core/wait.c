@@ -43,6 +43,7 @@
  */
 
 #include "watch/record.h"
+#include "objects.h"
 #include "state.h"
 #include "wait.h"
 
@@ -88,7 +89,12 @@ static void end_wait( struct ums_context *w, uint64_t seen )
    what is read here too late ends nothing, because end_wait looks at the word. */
 static int was_alerted( struct ums_context *w )
 {
-    return atomic_load( &w->wait_for ) == WAIT_FOR_ALERT && atomic_load( &w->alert );
+    switch (atomic_load( &w->wait_for ))
+    {
+    case WAIT_FOR_ALERT:  return atomic_load( &w->alert ) != 0;
+    case WAIT_FOR_OBJECT: return atomic_load( &w->over ) != 0;
+    default:              return 0;
+    }
 }
 
 /* ---- into the wait ---- */
@@ -187,6 +193,24 @@ int ums_alert( struct ums_context *w )
     return at_host;
 }
 
+/* ---- objects ---- */
+
+/* As for an alert: over is set, then the state is looked at. */
+void ums_wait_over( struct ums_context *w )
+{
+    uint64_t word;
+
+    atomic_exchange( &w->over, 1 );
+    word = atomic_load( &w->word );
+    if (is_waiting( word ) && atomic_load( &w->wait_for ) == WAIT_FOR_OBJECT &&
+        atomic_load( &w->over )) end_wait( w, word );
+}
+
+int ums_wait_is( const struct ums_context *w, uint64_t word )
+{
+    return is_same_wait( atomic_load( &w->word ), word );
+}
+
 /* ---- by the timer ---- */
 
 /* deadline: where it is kept. Stored before the state, so it belongs to this word, or to a later
@@ -198,6 +222,7 @@ int64_t ums_wait_look( struct ums_context *w, _Atomic int64_t *deadline, int64_t
 
     if (!is_waiting( word ) || !(until = atomic_load( deadline ))) return INT64_MAX;
     if (until > now) return until;
-    end_wait( w, word );
+    if (atomic_load( &w->wait_for ) == WAIT_FOR_OBJECT) ums_object_time_over( w, word );
+    else end_wait( w, word );
     return INT64_MAX;
 }

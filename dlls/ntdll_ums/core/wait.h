@@ -12,7 +12,8 @@
 enum wait_for
 {
     WAIT_FOR_ALERT,
-    WAIT_FOR_TIME                               /* an alert does not end it */
+    WAIT_FOR_TIME,                              /* an alert does not end it */
+    WAIT_FOR_OBJECT                             /* ums_wait_over does; objects_wait.c */
 };
 
 extern int ums_waits_here;                      /* workers wait so; written at start */
@@ -29,6 +30,12 @@ int ums_alert_take( struct ums_context *w );
 /* Any thread, which nobody may stop before this returns. 1: the host has to alert the
    thread, too. */
 int ums_alert( struct ums_context *w );
+
+/* Whoever has ended what the worker's record says, under the lock of objects.c: its wait, if it is in
+   it already. */
+void ums_wait_over( struct ums_context *w );
+/* Does it still wait, and is it the wait that word was seen of? */
+int ums_wait_is( const struct ums_context *w, uint64_t word );
 
 /* ---- timer.c ---- */
 

@@ -10,6 +10,7 @@
  */
 
 #include "patience.h"
+#include "objects.h"
 #include "state.h"
 
 /* ---- its thread is ended ---- */
@@ -62,6 +63,7 @@ void ums_worker_killed_finish( struct ums_context *w )
     mark = ums_mark( w );
     word = atomic_load( &w->word );
     if (word_state( word ) == WORKER_NONE || word_state( word ) == WORKER_DEAD) return;
+    ums_objects_worker_gone( w );               /* it is barred: so nobody queues it for that */
     owner = w->owner;
     list = w->list;
     ums_thread_id_clear( w, atomic_load( &w->tid ) );   /* takes no new thread */

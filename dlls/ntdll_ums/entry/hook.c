@@ -10,6 +10,7 @@
  */
 
 #include <windows.h>
+#include "core/objects.h"
 #include "core/wait.h"
 #include "hook.h"
 #include "host/asm_offsets.h"
@@ -297,6 +298,7 @@ static uint64_t make_call( const struct call_row *row, struct ums_call *call, en
 
     if (ums_is_parked_thread( self, call->sp ))
         return special ? row->handler( row, call, self ) : ums_call_native( call, NULL );
+    if (ums_objects_on && ums_object_call( call, self, &ret )) return ret;
     if (ums_call_is_nested( self, call->sp )) return call_nested( row, call, self, special );
 
     if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );

@@ -148,7 +148,33 @@ int ums_here_alert_many( const struct call_row *row, struct ums_call *call,
 int ums_here_delay( const struct call_row *row, struct ums_call *call, struct ums_context *self,
                     uint64_t *ret );
 
+enum how_long { NOT_AT_ALL, UNTIL, FOR_EVER, NOBODY_KNOWS };
+/* 100 ns, to the host: negative: from now on; else since 1601. deadline: as ke_clock. self: a worker that
+   is in no call, or NULL. */
+enum how_long ums_read_timeout( uint64_t pointer, struct ums_context *self, int64_t *deadline );
+/* 0: it is just started, and a worker waits at home until it runs. */
+int ums_has_timer( struct ums_context *self, const struct ums_call *call );
+
+/* local objects, hook_objects.c: 1: the call is answered. The second from assembly */
+int ums_object_call( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+int ums_object_look( struct ums_call *call, uint64_t *ret );
+/* Does this call, by the system's number, make one? And has it to be looked at by now? */
+int ums_object_creates( uint32_t nr );
+int ums_object_looks( uint32_t nr );
+/* The first of them is made: from now on calls of all threads are looked at. */
+void ums_hook_look_at_all( void );
+/* Before the hook is found. 0: memory is short. */
+int ums_objects_start( void );
+/* Around the close of a handle whose entry was before; now: the table says that it is being closed. */
+void ums_object_closing( uint64_t now, uint64_t before, struct ums_context *self, uintptr_t sp );
+void ums_object_closed( uint64_t now, uint64_t before, struct ums_context *self, uintptr_t sp );
+/* Before the caller ends all other threads of the process, and behind that. */
+void ums_objects_last_thread( int begins );
+/* hook_objects_real.c: before a call that is no system call */
+void ums_objects_in_unix_call( void *args, struct ums_context *self, uintptr_t sp );
+
 /* hook_unix.c, called from assembly */
+uint64_t ums_unix_look( uint64_t library, uint32_t code, void *args );
 uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args );
 uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args );
 
@@ -223,6 +249,8 @@ extern void     ums_stub_hook( void );          /* entered from an island with t
 /* Behind the hooks, when the call is for C. */
 extern void     ums_dispatcher_frame( void );
 extern void     ums_stub_frame( void );
+extern void     ums_dispatcher_look( void );
+extern void     ums_stub_look( void );
 /* In place of the function in r11: that one without the trap flag, which is set on return. */
 extern void     ums_step_over( void );
 uint64_t ums_call_dispatcher( uint64_t nr, const uint64_t *args );

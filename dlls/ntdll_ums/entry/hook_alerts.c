@@ -30,13 +30,11 @@
 #define FOREVER   INT64_MAX                     /* what Wine takes for no time-out */
 #define LONG_TIME 100000000000000000            /* 100 ns: 300 years */
 
-enum how_long { NOT_AT_ALL, UNTIL, FOR_EVER, NOBODY_KNOWS };
-
 /* Around what is short, and has to be made as the scheduler where the worker is carried: then the
    worker's own calls would be seen, and it might have to give way in the middle. */
 static int begin_as_host( struct ums_context *self )
 {
-    int carried = ums_worker_is_carried( self );
+    int carried = self && ums_worker_is_carried( self );
 
     if (carried) ums_local_begin( self );
     return carried;
@@ -48,7 +46,7 @@ static void end_as_host( struct ums_context *self, int carried )
 }
 
 /* 100 ns, to the host: negative: from now on; else since 1601. deadline: as ke_clock. */
-static enum how_long read_timeout( uint64_t pointer, struct ums_context *self, int64_t *deadline )
+enum how_long ums_read_timeout( uint64_t pointer, struct ums_context *self, int64_t *deadline )
 {
     LARGE_INTEGER now;
     uint64_t value;
@@ -75,7 +73,7 @@ static enum how_long read_timeout( uint64_t pointer, struct ums_context *self, i
 }
 
 /* Until the timer runs its worker waits at home. */
-static int has_timer( struct ums_context *self, const struct ums_call *call )
+int ums_has_timer( struct ums_context *self, const struct ums_call *call )
 {
     if (ke_timer_runs()) return 1;
     ums_worker_go_home( self );
@@ -136,12 +134,12 @@ int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
         return 1;
     }
     begin_call( self, call );
-    if ((how_long = read_timeout( call->args[1], self, &deadline )) == NOBODY_KNOWS) return 0;
+    if ((how_long = ums_read_timeout( call->args[1], self, &deadline )) == NOBODY_KNOWS) return 0;
     *ret = STATUS_ALERTED;
     if (ums_alert_take( self )) return 1;
     *ret = STATUS_TIMEOUT;
     if (how_long == NOT_AT_ALL) return 1;
-    if (how_long == UNTIL && !has_timer( self, call )) *ret = wait_at_host( row, call, self, 0 );
+    if (how_long == UNTIL && !ums_has_timer( self, call )) *ret = wait_at_host( row, call, self, 0 );
     else
     {
         wait_here( self, WAIT_FOR_ALERT, deadline );
@@ -162,9 +160,9 @@ int ums_here_delay( const struct call_row *row, struct ums_call *call, struct um
     if (is_plain( self, call ) || (uint8_t)call->args[0] || ums_call_is_nested( self, call->sp ))
         return 0;
     begin_call( self, call );
-    how_long = read_timeout( call->args[1], self, &deadline );
+    how_long = ums_read_timeout( call->args[1], self, &deadline );
     if (how_long == NOBODY_KNOWS || how_long == NOT_AT_ALL) return 0;
-    if (how_long == UNTIL && !has_timer( self, call )) return 0;
+    if (how_long == UNTIL && !ums_has_timer( self, call )) return 0;
     wait_here( self, WAIT_FOR_TIME, deadline );
     *ret = STATUS_SUCCESS;
     return 1;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include "core/wait.h"
 #include "hook.h"
+#include "hook_objects.h"
 #include "host/asm_offsets.h"
 #include "watch/record.h"
 #include "private/trace.h"
@@ -72,6 +73,7 @@ int ums_hook_dispatcher_find( const char **why )
         known++;
         call_key_learn( nr, i );
         ums_call_class[nr] = ums_hook_class( &ums_call_rows[i] );
+        if (ums_objects_on && ums_object_creates( nr )) ums_call_class[nr] |= HOOK_LOOK;
     }
     if (!ums_try_load( DISPATCHER_SLOT, &dispatcher ) || !dispatcher)
     {
@@ -82,6 +84,22 @@ int ums_hook_dispatcher_find( const char **why )
     ums_trace( "dispatcher %p; %u of %u listed calls have a number", ums_dispatcher, known,
                ums_call_row_count );
     return 1;
+}
+
+/* Threads that are in a call see it with their next. A byte of a row that is being made (win32u of the
+   stub hook) has it from there. */
+void ums_hook_look_at_all( void )
+{
+    uint32_t i, count = call_keys_by_row() ? STUB_ROWS : CALL_NUMBERS;
+
+    for (i = 0; i < count; i++)
+    {
+        struct call_key key = call_keys_by_row() ? call_key_of_row( i ) : call_key_of_number( i );
+
+        if (call_keys_by_row() && !ums_stub_native[i]) continue;
+        if (ums_object_call_kind( call_key_number( key ) ) != CALL_HARMLESS)
+            ums_call_class[i] |= HOOK_LOOK;
+    }
 }
 
 int ums_hook_dispatcher_install( const char **why )

@@ -32,11 +32,13 @@ uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
     uint64_t before, now;
     NTSTATUS status;
 
-    (void)row; (void)self;
+    (void)row;
     if (ums_entry_kind( ums_handle_entry( handle ) ) == ENTRY_OWN)
         return (uint64_t)(NTSTATUS)STATUS_INVALID_HANDLE;
     now = ums_handle_closing( handle, &before );
+    ums_object_closing( now, before, self, call->sp );
     status = (NTSTATUS)ums_call_native( call, NULL );
+    if (!status) ums_object_closed( now, before, self, call->sp );
     ums_handle_closed( handle, now, before, status );
     return (uint64_t)status;
 }
@@ -73,7 +75,7 @@ uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *cal
     struct ums_factory *f = NULL;
     NTSTATUS status;
 
-    (void)row; (void)self;
+    (void)row;
     ums_call_args( call, args );
     before = ums_handle_entry( handle );
     if (!ums_is_this_process( (HANDLE)args[0] )) return ums_call_native( call, NULL );
@@ -87,7 +89,9 @@ uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *cal
         args[4] = ums_factory_access( (ACCESS_MASK)args[4] );
     }
     if ((ULONG)args[6] & DUPLICATE_CLOSE_SOURCE) now = ums_handle_closing( handle, &before );
+    ums_object_closing( now, before, self, call->sp );
     status = (NTSTATUS)ums_call_native( call, args );
+    if (!status) ums_object_closed( now, before, self, call->sp );
     if (!status && args[3] && ums_is_this_process( (HANDLE)args[2] ) &&
         ums_try_load( (const void *)args[3], &copy )) ums_handle_copied( (HANDLE)copy, before );
     ums_handle_closed( handle, now, before, status );

@@ -11,6 +11,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winternl.h>
+#include "core/objects.h"
 #include "core/wait.h"
 #include "hook.h"
 #include "watch/hud.h"
@@ -26,7 +27,8 @@
 static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
                              struct ums_context *self )
 {
-    struct ums_hand *h = ums_hand_of_thread( atomic_load( &target->tid ) );
+    uint32_t tid = atomic_load( &target->tid );
+    struct ums_hand *h = ums_hand_of_thread( tid );
     struct hold hold;
     NTSTATUS status;
 
@@ -38,6 +40,7 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     {
         ums_worker_killed( target );
         if (h) ums_hand_exits( h );
+        ums_objects_thread_gone( tid );
         ums_thread_ends( THREAD_HOME );
     }
     else ke_killed_here( target, 0 );
@@ -75,7 +78,8 @@ static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
    or the thread it was for, would be lost. Or be ending the wait of a worker. */
 static int may_end_there( uint32_t tid, const CONTEXT *registers )
 {
-    if (ums_is_ending_wait( registers )) return 0;
+    if (ums_is_ending_wait( tid, registers )) return 0;
+    if (ums_is_in_moved_wait( tid, registers )) return 1;
     return !ums_pool_made( &ums_factory_pool ) || !ums_is_in_our_code( registers ) ||
            is_hand_in_call( ums_hand_of_thread( tid ), registers );
 }
@@ -103,6 +107,7 @@ static NTSTATUS kill_plain( struct ums_call *call )
     {
         if (h) ums_hand_exits( h );
         ke_timer_killed( tid );
+        ums_objects_thread_gone( tid );
     }
     else ums_resume_native( own, NULL );
     CloseHandle( own );

@@ -11,7 +11,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winternl.h>
-#include "core/ums_core.h"
+#include "core/objects.h"
 #include "hook.h"
 #include "host/ke_own.h"
 #include "host/ke_win32.h"
@@ -21,7 +21,8 @@ enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON };
 
 /* The scheduler's thread stands still; s: NULL if it is none any more. *w: whom it has executed
    last. */
-static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, struct ums_context **w )
+static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint32_t tid,
+                                   struct ums_context **w )
 {
     enum worker_state state = WORKER_NONE;
     CONTEXT context;
@@ -33,6 +34,7 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, struc
     if (s && !atomic_load( &s->posted ))
         return atomic_load( &s->waiting ) && (state == WORKER_RUNNING || state == WORKER_INKERNEL)
                ? WAITS : IN_THE_MIDDLE;
+    if (ums_is_in_moved_wait( tid, &context )) return OUTSIDE;
     /* a wait of its own, which is recorded, leaves nothing undone */
     if (s && s->idle && ums_is_in_native_call( &context )) return OUTSIDE;
     return ums_is_in_our_code( &context ) ? IN_THE_MIDDLE : OUTSIDE;
@@ -82,7 +84,7 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
         enum where where;
 
         now = atomic_load( &target->tid ) == tid ? target->scheduler : NULL;
-        where = scheduler_where( now, thread, &w );
+        where = scheduler_where( now, thread, tid, &w );
         if (where == CARRIES || where == WAITS)
             where = take_worker_off( s, w, where, thread, self ) ? OUTSIDE : GOING_ON;
         if (where == OUTSIDE)
@@ -90,6 +92,7 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
             if (now) ke_killed_here( target, 1 );
             if (!now || !ke_end_sleeper( target, thread, (uint32_t)call->args[1] ))
                 status = native( call );
+            if (!status) ums_objects_thread_gone( tid );
             if (!status && now) ums_scheduler_killed( target );
             else if (now) ke_killed_here( target, 0 );
             break;

@@ -73,6 +73,15 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
         ke_set_current( NULL );
     }
     if (process == GetCurrentProcess()) ums_record_finish();
+    if (!process)
+    {
+        NTSTATUS status;
+
+        ums_objects_last_thread( 1 );
+        status = native( call );
+        ums_objects_last_thread( 0 );
+        return (uint64_t)status;
+    }
     return (uint64_t)native( call );
 }
 
@@ -81,7 +90,8 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
 static int is_door( uint64_t rip )
 {
     static void *const doors[] = { ums_yield, ums_execute, RtlDequeueUmsCompletionListItems,
-                                   ums_unix_call, ums_dispatcher_frame, ums_stub_frame };
+                                   ums_unix_call, ums_unix_look, ums_dispatcher_frame,
+                                   ums_stub_frame };
     unsigned int i;
 
     for (i = 0; i < sizeof(doors) / sizeof(doors[0]); i++)

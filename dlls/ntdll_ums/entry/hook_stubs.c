@@ -31,6 +31,7 @@
 #include <windows.h>
 #include <winternl.h>
 #include <string.h>
+#include "core/objects.h"
 #include "core/wait.h"
 #include "hook.h"
 #include "standstill.h"
@@ -198,6 +199,7 @@ static void prepare( unsigned int row, unsigned char *stub, struct place *place,
     ums_stub_native[row] = copy;
     ums_call_class[row] = row < ums_call_row_count ? ums_hook_class( &ums_call_rows[row] )
                                                    : HOOK_WORKERS;
+    if (ums_objects_on && ums_object_looks( stub_number( stub ) )) ums_call_class[row] |= HOOK_LOOK;
 }
 
 static int store_code( unsigned char *where, uint64_t value )

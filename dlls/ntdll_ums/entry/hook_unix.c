@@ -106,6 +106,21 @@ uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args )
     return ret;
 }
 
+/* From assembly, by any thread, while there may be local objects: the Unix side may set one, or wait for
+   it. */
+uint64_t ums_unix_look( uint64_t library, uint32_t code, void *args )
+{
+    struct ums_context *self = ke_current();
+    uintptr_t here = (uintptr_t)__builtin_frame_address( 0 );
+    int precise_time = library == local_library && code == local_code;
+
+    if (!precise_time && !(self && self->kind == CONTEXT_WORKER && ums_is_parked_thread( self, here )))
+        ums_objects_in_unix_call( args, self, here );
+    if (self) return ums_unix_call( library, code, args );
+    if (ums_hand_current()) return ums_unix_hand_call( library, code, args );
+    return ums_unix_plain( library, code, args );
+}
+
 /* Seen by every thread for a moment: the call we want to know is made by this one. */
 static uint32_t noting_thread;
 

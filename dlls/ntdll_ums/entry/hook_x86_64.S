@@ -59,6 +59,18 @@ ums_stub_native:
         jne     \yes
         .endm
 
+/* The call may be about a local object. A worker's goes to C in any case, and is looked at there. rcx is
+   lost. */
+        .macro  LOOKS_ITSELF worker
+        movl    ums_tls_offset(%rip),%ecx
+        movq    %gs:(%rcx),%rcx
+        testq   %rcx,%rcx
+        jz      7f
+        cmpl    $0,CONTEXT_KIND(%rcx)
+        je      \worker
+7:
+        .endm
+
 /* ---- every thunk of ntdll and win32u comes here: the fast way out first ---- */
 
         .globl  ums_dispatcher_hook
@@ -73,11 +85,23 @@ ums_dispatcher_hook:
         movzbl  (%r11,%rcx),%r11d               /* ums_call_class[nr] */
         testl   %r11d,%r11d
         jz      3f
-        MATTERS 2f, 3f
+        testl   $HOOK_LOOK,%r11d
+        jnz     6f
+1:      MATTERS 2f, 3f
 3:      jmp     *ums_dispatcher(%rip)
 2:      leaq    0x30(%rsp),%rcx
         movl    %eax,%eax                       /* a number: the upper half is no row's mark */
         jmp     ums_dispatcher_frame
+6:      LOOKS_ITSELF 2b
+        leaq    0x30(%rsp),%rcx
+        movl    %eax,%eax
+        jmp     ums_dispatcher_look
+ums_dispatcher_looked:                          /* it is nothing of ours */
+        movl    %eax,%ecx
+        andl    $(CALL_NUMBERS - 1),%ecx
+        leaq    ums_call_class(%rip),%r11
+        movzbl  (%r11,%rcx),%r11d
+        jmp     1b
         .seh_endproc
 
 /* ---- a patched stub; eax: row ---- */
@@ -92,13 +116,24 @@ ums_stub_hook:
         leaq    ums_call_class(%rip),%r11
         movl    %eax,%eax
         movzbl  (%r11,%rax),%r11d               /* ums_call_class[row] */
-        MATTERS 2f, 3f
+        testl   $HOOK_LOOK,%r11d
+        jnz     6f
+1:      MATTERS 2f, 3f
 3:      leaq    ums_stub_native(%rip),%r11
         movq    %r10,%rcx
         jmp     *(%r11,%rax,8)                  /* ums_stub_native[row] */
 2:      leaq    0x28(%rsp),%rcx
         btsq    $CALL_KEY_ROW_BIT,%rax
         jmp     ums_stub_frame
+6:      LOOKS_ITSELF 2b
+        leaq    0x28(%rsp),%rcx
+        btsq    $CALL_KEY_ROW_BIT,%rax
+        jmp     ums_stub_look
+ums_stub_looked:
+        movl    %eax,%eax                       /* the row alone */
+        leaq    ums_call_class(%rip),%r11
+        movzbl  (%r11,%rax),%r11d
+        jmp     1b
         .seh_endproc
 
 /* ---- a call to the Unix side that is no system call. rcx: library, edx: code, r8: args ---- */
@@ -109,6 +144,8 @@ ums_stub_hook:
         .seh_proc ums_unix_hook
 ums_unix_hook:
         .seh_endprologue
+        cmpl    $0,ums_objects_made(%rip)
+        jne     ums_unix_look
         movl    ums_tls_offset(%rip),%eax
         movq    %gs:(%rax),%rax
         testq   %rax,%rax
@@ -219,6 +256,58 @@ ums_dispatcher_frame:
         .seh_proc ums_stub_frame
 ums_stub_frame:
         CALL_FRAME 0x68                         /* entered with rsp 8 modulo 16 */
+        .seh_endproc
+
+/*
+ * ums_dispatcher_look, ums_stub_look: the same for ums_object_look, by a thread that is no worker. If
+ * that returns 0, nothing has happened: the call goes on where it came from, with all its registers.
+ *
+ *      rsp+0x00  home space of ums_object_look
+ *          0x20  struct ums_call
+ *          0x58  the result
+ */
+        .macro  LOOK_FRAME size, looked
+        subq    $\size,%rsp
+        .seh_stackalloc \size
+        .seh_endprologue
+        movq    %rax,0x20+CALL_KEY(%rsp)
+        movq    %r10,0x20+CALL_ARGS(%rsp)
+        movq    %rdx,0x28+CALL_ARGS(%rsp)
+        movq    %r8,0x30+CALL_ARGS(%rsp)
+        movq    %r9,0x38+CALL_ARGS(%rsp)
+        movq    %rcx,0x20+CALL_STACK(%rsp)
+        movq    %rsp,0x20+CALL_SP(%rsp)
+        leaq    0x20(%rsp),%rcx
+        leaq    0x58(%rsp),%rdx
+        call    ums_object_look
+        testl   %eax,%eax
+        jnz     1f
+        movq    0x20+CALL_KEY(%rsp),%rax
+        movq    0x20+CALL_ARGS(%rsp),%r10
+        movq    0x28+CALL_ARGS(%rsp),%rdx
+        movq    0x30+CALL_ARGS(%rsp),%r8
+        movq    0x38+CALL_ARGS(%rsp),%r9
+        addq    $\size,%rsp
+        jmp     \looked
+1:      movq    0x58(%rsp),%rax
+        addq    $\size,%rsp
+        ret
+        .endm
+
+        .globl  ums_dispatcher_look
+        .def    ums_dispatcher_look; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_dispatcher_look
+ums_dispatcher_look:
+        LOOK_FRAME 0x60, ums_dispatcher_looked
+        .seh_endproc
+
+        .globl  ums_stub_look
+        .def    ums_stub_look; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_stub_look
+ums_stub_look:
+        LOOK_FRAME 0x68, ums_stub_looked
         .seh_endproc
 
 /*

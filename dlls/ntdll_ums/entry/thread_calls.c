@@ -11,6 +11,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winternl.h>
+#include "core/objects.h"
 #include "core/wait.h"
 #include "hook.h"
 #include "host/ke_win32.h"
@@ -100,23 +101,29 @@ int ums_is_in_our_code( const CONTEXT *context )
     return ke_is_our_code( context->Rip, context->Rsp ) && !ke_is_asleep( context );
 }
 
+int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers )
+{
+    return ums_is_in_native_call( registers ) && ums_object_thread_arrives( tid );
+}
+
 /* ---- a thread that ends a wait ---- */
 
 #define TRIES 1000                              /* another thread may have suspended it there before */
 
-int ums_is_ending_wait( const CONTEXT *registers )
+int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
 {
+    if (ums_objects_holder() == tid) return 1;
     return atomic_load( &ums_waits_ending ) && !ums_is_in_native_call( registers ) &&
            ums_is_in_our_code( registers );
 }
 
 /* Its registers are asked for in any case: it may not have stopped yet. */
-static int stands_there( HANDLE thread )
+static int stands_there( HANDLE thread, uint32_t tid )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
-    return !ums_get_context_native( thread, &context ) && ums_is_ending_wait( &context );
+    return !ums_get_context_native( thread, &context ) && ums_is_ending_wait( tid, &context );
 }
 
 void ums_let_end_wait( uint32_t tid )
@@ -126,7 +133,7 @@ void ums_let_end_wait( uint32_t tid )
     int i;
 
     if (!thread) return;
-    for (i = 0; i < TRIES && stands_there( thread ); i++)
+    for (i = 0; i < TRIES && stands_there( thread, tid ); i++)
     {
         ums_resume_native( thread, NULL );
         SwitchToThread();

@@ -280,6 +280,11 @@ enum handle_kind ums_entry_kind( uint64_t entry )
     return entry_kind( entry );
 }
 
+uint32_t ums_entry_value( uint64_t entry )
+{
+    return ENTRY_VALUE( entry );
+}
+
 struct ums_factory *ums_entry_factory( uint64_t entry )
 {
     return entry_factory( entry );
@@ -335,6 +340,13 @@ void ums_handle_copied( HANDLE handle, uint64_t entry )
     if (entry_kind( entry ) == ENTRY_PORT) entry_set( handle, ENTRY_PORT, ENTRY_VALUE( entry ) );
     else if (entry_kind( entry ) == ENTRY_FACTORY && !query_basic( handle, &info ))
         ums_handle_is_factory( handle, entry_factory( entry ), info.GrantedAccess );
+}
+
+int ums_handle_is_object( HANDLE handle, uint32_t index )
+{
+    if (!entry_at( handle, 1 )) return 0;
+    entry_set( handle, ENTRY_OBJECT, index );
+    return 1;
 }
 
 void ums_handle_is_port( HANDLE handle, uint32_t concurrency )

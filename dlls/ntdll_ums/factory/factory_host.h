@@ -46,19 +46,23 @@ enum handle_kind
     ENTRY_FACTORY,
     ENTRY_PORT,
     ENTRY_OWN,                                  /* the shim's: to the program there is none */
-    ENTRY_CLOSING
+    ENTRY_CLOSING,
+    ENTRY_OBJECT                                /* a local object's: core/objects.h */
 };
 
 /* What the table has of a handle: an entry, and what is in it. */
 uint64_t ums_handle_entry( HANDLE handle );
 enum handle_kind ums_entry_kind( uint64_t entry );
 struct ums_factory *ums_entry_factory( uint64_t entry );
+uint32_t ums_entry_value( uint64_t entry );
 /* Around NtClose: the entry that says "is being closed", and in *before what it was; 0 if there is
    nothing to note. */
 uint64_t ums_handle_closing( HANDLE handle, uint64_t *before );
 void ums_handle_closed( HANDLE handle, uint64_t now, uint64_t before, NTSTATUS status );
 /* handle is a copy of what has this entry. It has the access that it was really given. */
 void ums_handle_copied( HANDLE handle, uint64_t entry );
+/* A new local object's; its index. 0: memory is short. */
+int ums_handle_is_object( HANDLE handle, uint32_t index );
 /* A new port with that concurrency. */
 void ums_handle_is_port( HANDLE handle, uint32_t concurrency );
 

@@ -53,6 +53,7 @@
 #define HOOK_ALL                   0x02         /* every thread's */
 #define HOOK_CARRIED               0x04         /* carried workers' */
 #define HOOK_SCHEDULERS            0x08         /* schedulers', while a record is made */
+#define HOOK_LOOK                  0x10         /* it may be about a local object */
 #define STUB_ROWS                  2048         /* stubs that can be patched */
 #define CALL_NUMBERS               0x4000       /* numbers: 0x0000.. ntdll, 0x1000.. win32u */
 

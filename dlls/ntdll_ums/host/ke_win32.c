@@ -194,9 +194,12 @@ void ke_gave_up( const char *awaited )
 
 /* ---- events ---- */
 
+/* What is made with these is the host's from the start: the hook compares the address. */
+const OBJECT_ATTRIBUTES ke_plain_object = { .Length = sizeof(ke_plain_object) };
+
 ums_status ke_event_create( void **event )
 {
-    return NtCreateEvent( event, EVENT_ALL_ACCESS, NULL, 1 /* SynchronizationEvent */, FALSE );
+    return NtCreateEvent( event, EVENT_ALL_ACCESS, &ke_plain_object, 1 /* SynchronizationEvent */, FALSE );
 }
 
 void ke_event_set( void *event )

@@ -8,6 +8,7 @@
 #define UMS_KE_WIN32_H
 
 #include <windows.h>
+#include <winternl.h>
 #include <stdint.h>
 #include "umsnt.h"
 #include "private/nttypes.h"
@@ -33,6 +34,7 @@ uint32_t ums_teb_word( enum teb_word which );
 int ke_init( const char **why );                /* 0: the host does not fit, *why says why */
 const char *ke_park_name( void );
 const char *ke_no_futex( void );                /* NULL, or why ke_wait is no futex */
+extern const OBJECT_ATTRIBUTES ke_plain_object; /* for events of our own: never local */
 int ke_parks_outside( void );                   /* ke_wait makes no NT call */
 
 /* Where it does (WaitOnAddress), a sleeping thread is on a list of the host's, with an entry on its own

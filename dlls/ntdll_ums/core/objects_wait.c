@@ -1,0 +1,205 @@
+/*
+ * Who waits for local objects: workers without their threads, and threads. Host-free.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A wait is a record in queues. Whoever takes it out of them, under the lock of objects.c, ends it:
+ * who signals, who makes an object real, the timer, the thread itself when its time is over, and
+ * whoever has ended the thread. So it is ended once, and a signal goes to a wait that nobody else
+ * ends.
+ *
+ * A worker's record belongs to its context for ever. It must not lie on the stack: a worker whose
+ * thread is ended has none any more, and one that was given other registers never comes back to the
+ * wait (SetThreadContext). A plain thread's record is of the same pool, and given back behind the
+ * wait, or by whoever has ended the thread.
+ *
+ * A worker changes its state behind the entry into the queues. Between the two its wait may end: so
+ * `over` is set first, then the state is looked at (ums_wait_over), and left_waiting and parked_wait
+ * look at it behind the state, as at an alert.
+ */
+
+#include "objects.h"
+#include "wait.h"
+
+#define MAX_WAITS  0x20000
+#define MAX_BLOCKS 0x10000
+
+static struct ums_pool waits, blocks;
+
+int ums_object_waits_init( void )
+{
+    return ums_pool_init( &waits, sizeof(struct object_wait), MAX_WAITS ) &&
+           ums_pool_init( &blocks, OBJECT_WAITS_MAX * sizeof(struct object_link), MAX_BLOCKS );
+}
+
+static struct object_wait *new_record( void )
+{
+    struct object_wait *wait = ums_pool_alloc( &waits );
+
+    if (!wait) return NULL;
+    wait->links = &wait->own;
+    wait->count = 0;
+    atomic_store( &wait->arrives, 0 );
+    atomic_store( &wait->state, WAIT_OVER );
+    return wait;
+}
+
+static void drop_links( struct object_wait *wait )
+{
+    if (wait->links != &wait->own) ums_pool_free( &blocks, wait->links );
+    wait->links = &wait->own;
+    wait->count = 0;
+}
+
+/* Nobody makes it any more: its status is nobody's. */
+static void gone( struct object_wait *wait )
+{
+    if (atomic_load( &wait->state ) != WAIT_OVER) ums_object_end_wait( wait, STATUS_TIMEOUT );
+    ums_object_has_arrived( wait );
+}
+
+struct object_wait *ums_object_wait_record( struct ums_context *worker, uint32_t count )
+{
+    struct object_wait *wait = worker && worker->object_wait ? worker->object_wait : new_record();
+
+    if (!wait) return NULL;
+    gone( wait );                               /* it never came back to its last one */
+    drop_links( wait );
+    if (worker) worker->object_wait = wait;
+    if (count > 1)
+    {
+        struct object_link *links = ums_pool_alloc( &blocks );
+
+        if (!links)
+        {
+            if (!worker) ums_pool_free( &waits, wait );
+            return NULL;
+        }
+        wait->links = links;
+    }
+    wait->count   = count;
+    wait->worker  = worker;
+    atomic_store( &wait->tid, worker ? 0 : ke_thread_id() );
+    atomic_store( &wait->arrives, 0 );
+    atomic_store( &wait->state, WAIT_PENDING );
+    if (worker) atomic_store( &worker->over, 0 );
+    return wait;
+}
+
+static int is_pending( const struct object_wait *wait )
+{
+    return atomic_load( &wait->state ) == WAIT_PENDING;
+}
+
+/* ---- a thread ---- */
+
+void ums_object_wait_in_thread( struct object_wait *wait, int64_t deadline )
+{
+    while (is_pending( wait ))
+    {
+        int64_t left = deadline ? deadline - ke_clock() : 0;
+
+        if (deadline && left <= 0) return;
+        ke_wait( &wait->state, WAIT_PENDING, deadline ? &left : NULL );
+    }
+}
+
+/* ---- a worker ---- */
+
+void ums_object_wait_as_worker( struct object_wait *wait, int64_t deadline )
+{
+    while (is_pending( wait )) ums_worker_wait( wait->worker, WAIT_FOR_OBJECT, deadline );
+}
+
+/* Only if it still is the wait whose word was seen: a later one has another time. */
+void ums_object_time_over( struct ums_context *w, uint64_t word )
+{
+    struct object_wait *wait;
+
+    ums_objects_lock();
+    wait = w->object_wait;
+    if (ums_wait_is( w, word ) && wait && is_pending( wait ))
+        ums_object_end_wait( wait, STATUS_TIMEOUT );
+    ums_objects_unlock();
+}
+
+/* ---- the end ---- */
+
+/* A record that is in no queue, nor counted as arriving, is its owner's alone: a thread's, or of
+   whoever has ended that (ums_objects_thread_gone). A worker's stays. */
+static void give_back( struct object_wait *wait )
+{
+    if (wait->worker) return;
+    atomic_store( &wait->tid, 0 );              /* first: a thread that is ended here leaves the record,
+                                                   and nobody frees it twice */
+    drop_links( wait );
+    ums_pool_free( &waits, wait );
+}
+
+/* If it is still pending its time is over. */
+int ums_object_wait_end( struct object_wait *wait, ums_status *status )
+{
+    int over;
+
+    if (atomic_load( &wait->state ) == WAIT_OVER)
+    {
+        *status = wait->status;
+        give_back( wait );
+        return 1;
+    }
+    ums_objects_lock();
+    if (is_pending( wait )) ums_object_end_wait( wait, STATUS_TIMEOUT );
+    over = atomic_load( &wait->state ) == WAIT_OVER;
+    if (!over) ums_object_leaves( wait );
+    ums_objects_unlock();
+    return over ? ums_object_wait_end( wait, status ) : 0;
+}
+
+void ums_object_arrived( struct object_wait *wait )
+{
+    ums_objects_lock();
+    ums_object_has_arrived( wait );
+    ums_objects_unlock();
+    give_back( wait );
+}
+
+void ums_objects_worker_gone( struct ums_context *w )
+{
+    if (!w->object_wait) return;
+    ums_objects_lock();
+    gone( w->object_wait );
+    ums_objects_unlock();
+}
+
+int ums_object_thread_arrives( uint32_t tid )
+{
+    uint32_t i;
+
+    if (!atomic_load( &ums_objects_made )) return 0;
+    for (i = 0; i < ums_pool_made( &waits ); i++)
+    {
+        const struct object_wait *wait = ums_pool_any( &waits, i );
+
+        if (atomic_load( &wait->tid ) == tid && atomic_load( &wait->arrives )) return 1;
+    }
+    return 0;
+}
+
+/* The id is nobody else's as long as whoever has ended the thread holds a handle of it. */
+void ums_objects_thread_gone( uint32_t tid )
+{
+    uint32_t i;
+
+    if (!atomic_load( &ums_objects_made )) return;
+    ums_objects_lock();
+    for (i = 0; i < ums_pool_made( &waits ); i++)
+    {
+        struct object_wait *wait = ums_pool_any( &waits, i );
+
+        if (atomic_load( &wait->tid ) != tid) continue;
+        gone( wait );
+        give_back( wait );
+    }
+    ums_objects_unlock();
+}
