@@ -1,4 +1,5 @@
-# The models of who owns a worker (ums.pml) and of its waits without a thread (waits.pml), tried out by spin in small worlds:
+# The models of who owns a worker (ums.pml), of its waits without a thread (waits.pml) and of local events that become real
+# (objects.pml), tried out by spin in small worlds:
 # what has to hold does, and seeded mistakes are found. Not without spin.
 
 find_program(UMS_SPIN spin NO_CMAKE_FIND_ROOT_PATH)
@@ -110,3 +111,32 @@ ums_add_mistake_in_waits(queues_suspended -DHOLDERS=1)
 ums_add_mistake_in_waits(resume_ends_wait -DHOLDERS=1)
 ums_add_mistake_in_waits(resume_queues_not -DHOLDERS=1)
 ums_add_mistake_in_waits(kill_pushes_queued -DKILL)
+
+# ---- objects.pml ----
+
+set(both -DOBJECTS=2)
+set(all ${both} -DALL)
+set(reset_only -DBEGUN=0 -DWAITERS=0 -DSIGNALLED)
+set(two_sets -DBEGUN=2 -DSETTERS=2)
+ums_add_test_of_model(objects.pml objects holds ${two_sets} -DEACH_ENDS)
+ums_add_test_of_model(objects.pml objects_late holds -DWAITERS=2 -DSETTERS=2 -DSETS=2)
+ums_add_test_of_model(objects.pml objects_any holds ${both} ${two_sets} -DSECOND -DEACH_ENDS)
+ums_add_test_of_model(objects.pml objects_all holds ${all} -DSETS=2 -DEACH_ENDS)
+ums_add_test_of_model(objects.pml objects_all_late holds ${all} -DWAITERS=2 -DSETTERS=2 -DSETS=2 -DTIMES -DKILL)
+ums_add_test_of_model(objects.pml objects_killed holds ${two_sets} -DTIMES -DKILL)
+ums_add_test_of_model(objects.pml objects_set_and_reset holds -DRESETS -DEACH_ENDS)
+ums_add_test_of_model(objects.pml objects_reset holds ${reset_only})
+
+function(ums_add_objects_mistake name)
+    string(TOUPPER MISTAKE_${name} macro)
+    ums_add_test_of_model(objects.pml mistake.objects_${name} fails ${ARGN} -D${macro})
+endfunction()
+
+ums_add_objects_mistake(real_before_stragglers ${reset_only})
+ums_add_objects_mistake(no_claim ${two_sets})
+ums_add_objects_mistake(not_counted ${two_sets})
+ums_add_objects_mistake(counted_at_the_first ${both} ${two_sets} -DSECOND)
+ums_add_objects_mistake(time_out_stays -DTIMES)
+ums_add_objects_mistake(killed_stays -DBEGUN=2 -DKILL)
+ums_add_objects_mistake(all_takes_one ${all} -DSETS=2)
+ums_add_objects_mistake(does_not_follow ${both} -DSECOND)
