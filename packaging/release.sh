@@ -64,7 +64,7 @@ make_zip()
 {
     folder=$stage/ums-$VERSION-win64
     install_parts "$folder" runtime development documentation
-    mv "$folder/share/ums/umstrace.html" "$folder/bin"
+    mv "$folder/share/ums/umstrace.html" "$folder/share/ums/umstrace_ring.py" "$folder/bin"
     mv "$folder/share/doc/ums" "$folder/doc"
     # umsrun, for Linux, needs share/ums; the rest of share is the part of a Linux package
     mv "$folder/share/ums" "$folder/ums"

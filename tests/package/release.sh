@@ -82,7 +82,7 @@ for function in $(sed -n 's/^[A-Z_]* \(WINAPI\|NTAPI\) \([A-Za-z]*\)(.*/\2/p' "$
 done
 MANWIDTH=999 man -M "$tmp/dev/usr/share/man" 3 UmsThreadYield > "$tmp/out" 2>&1
 grep -q 'Give the processor back to the scheduler' "$tmp/out" || die 'the man page of UmsThreadYield does not say what it does'
-for file in bin/umsrun bin/umstrace share/ums/umstrace.html share/ums/wine.sh share/ums/usage.txt share/ums/ums.verb lib/ums/umsrun.exe lib/ums/umsinfo.exe \
+for file in bin/umsrun bin/umstrace share/ums/umstrace.html share/ums/umstrace_ring.py share/ums/wine.sh share/ums/usage.txt share/ums/ums.verb lib/ums/umsrun.exe lib/ums/umsinfo.exe \
     lib/ums/kernel32_ums.dll lib/ums/ntdll_ums.dll lib/ums/umsdemo.exe lib/ums/hello_ums.exe lib/ums/umstest.exe \
     share/bash-completion/completions/umsrun share/bash-completion/completions/umstrace \
     share/zsh/vendor-completions/_umsrun share/metainfo/io.github.ums_shim.ums.metainfo.xml \
@@ -132,7 +132,7 @@ grep -q 'tick tock' "$tmp/out" || die 'from the zip'
 grep -q 'tick tock' "$tmp/out" || die 'umsrun from the zip'
 WINEDEBUG=-all "$wine" "$zip/bin/umsrun.exe" --info > "$tmp/out" 2>&1 || die "--info from the zip: status $?"
 grep -q 'User-Mode Scheduling works here' "$tmp/out" || die '--info from the zip'
-for file in README.md LICENSE CHANGELOG.md docs/README.md bin/umsrun share/ums/wine.sh bin/umstrace bin/umstrace.html bin/umsrun.exe bin/umsinfo.exe \
+for file in README.md LICENSE CHANGELOG.md docs/README.md bin/umsrun share/ums/wine.sh bin/umstrace bin/umstrace.html bin/umstrace_ring.py bin/umsrun.exe bin/umsinfo.exe \
     bin/umstest_bound.exe bin/umstest_probe.dll bin/hello_ums.exe bin/umsdemo.exe bin/kernel32_ums.dll bin/ntdll_ums.dll bin/umstest.exe \
     include/ums.h lib/libkernel32_ums.a lib/cmake/ums/umsConfig.cmake lib/pkgconfig/ums.pc samples/hello_ums.c; do
     [ -s "$zip/$file" ] || die "the zip has no $file"
