@@ -4,41 +4,41 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A value that has a kind in the table is a handle of that kind: whatever is made, and whatever is
- * closed, by any thread of the process, passes the hook. A close takes the kind away before the host
- * knows of it. The hard part is the moment between the host's making a handle and the table's being
- * told. If somebody closes it in that moment, by a value that he should no longer have, and a file
- * gets the same value, then the maker must not store the kind of what is gone:
+ * A value that has a kind in the table is a handle of that kind. This holds because the hook sees every
+ * call of the process that makes or closes a handle. A close removes the kind before the host closes
+ * the handle. The hard part is the moment after the host has made a handle and before the table has
+ * its kind. A thread may close the handle in that moment, through a stale value, and a file may get the
+ * same value. Then the maker must not store the kind of the closed object:
  *
- *  - each beginning and each end of a close takes a number and stores it with the value's entry,
- *    together with how many closes of that value are under way;
- *  - the maker reads the counter before it calls the host, and stores a kind only into an entry where
- *    no close is under way, with a number not above that. So no close of the value was under way at any
- *    time since the host has made the handle: one that began before would have ended in between, with
- *    a higher number. A close that begins later finds the kind, and takes it away.
+ *  - Each close takes a number when it begins and when it ends, and stores it in the value's entry,
+ *    together with the count of closes of that value that are under way.
+ *  - The maker reads the counter before it calls the host. It stores a kind only if the entry's number
+ *    is not above the value that it read, and no close is under way. So no close of the value was
+ *    under way at any time since the host made the handle: a close that began earlier would have ended
+ *    since then, with a higher number. A close that begins later finds the kind and removes it.
  *
- * Not seen: a handle that another process takes out of this one (DUPLICATE_CLOSE_SOURCE), and one that
- * Wine's Unix side closes. Then the value is given again, and the call that makes the next handle with
- * it stores that one's kind, files included. Only if the hook sees neither the one nor the other is a
- * kind wrong. So what is done by kind must be harmless for a wrong one: closing a file on a carrier
- * takes the scheduler's time, and nothing else.
+ * The hook does not see when another process closes a handle of this one (DUPLICATE_CLOSE_SOURCE), or
+ * when Wine's Unix side does. The host then reuses the value, and the call that makes the next handle
+ * stores the new kind, for files too. A kind is wrong only if the hook sees neither the close nor the
+ * call that makes the next handle. So an action that depends on the kind must be harmless if the kind
+ * is wrong: closing a file on a carrier costs the scheduler time, and nothing else.
  *
- * A thread that is ended inside a close leaves its value without a kind for good.
+ * If a thread is terminated inside a close, that value never has a kind again.
  */
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include "handle_kinds.h"
 
-#define HANDLES 0x10000                         /* values up to 0x3fffc; 512 KB that are not touched
-                                                   where there are fewer */
+#define HANDLES 0x10000                         /* values up to 0x3fffc; 512 KB, of which only pages
+                                                   in use are touched */
 
 #define ENTRY_KIND    ((uint64_t)0xff)
-#define ENTRY_CLOSING ((uint64_t)0x100)         /* one close under way, of at most 0xffff */
-#define ENTRY_NUMBER  ((uint64_t)0x1000000)     /* one step of the number, of 40 bits */
+#define ENTRY_CLOSING ((uint64_t)0x100)         /* one close under way; at most 0xffff */
+#define ENTRY_NUMBER  ((uint64_t)0x1000000)     /* one step of the 40-bit number */
 
 static _Atomic uint64_t entries[HANDLES];
-static _Atomic uint64_t closes;                 /* beginnings and ends */
+static _Atomic uint64_t closes;                 /* how many have begun, plus how many have ended */
 
 static _Atomic uint64_t *entry_of( uint64_t handle )
 {
@@ -65,8 +65,8 @@ void ums_handle_made( uint64_t handle, enum object_kind kind, uint64_t before )
                                           (kind == KIND_OTHER ? KIND_UNKNOWN : kind) ));
 }
 
-/* One more close of it is under way, or one less. The number is taken first: the entry may get a
-   lower one than it has, of a close that began earlier. It keeps the higher. */
+/* Count one more close of the handle as under way, or one less. The number is taken before the entry
+   changes, so the entry may already have a higher one. It keeps the higher one. */
 static enum object_kind change( uint64_t handle, uint64_t closing )
 {
     _Atomic uint64_t *entry = entry_of( handle );

@@ -13,7 +13,7 @@
 
 enum object_kind
 {
-    KIND_UNKNOWN,                               /* zero: a row of hook_calls.c that makes nothing */
+    KIND_UNKNOWN,                               /* zero: in a row of hook_calls.c, makes no handle */
     KIND_EVENT,
     KIND_SEMAPHORE,
     KIND_MUTANT,
@@ -21,17 +21,17 @@ enum object_kind
     KIND_KEYED_EVENT,
     KIND_PORT,
     KIND_SECTION,                               /* of memory, not of a file */
-    KIND_OTHER                                  /* of a row: makes a handle of something else */
+    KIND_OTHER                                  /* in a row: makes a handle of any other kind */
 };
 
-/* Before a call that makes a handle; ums_handle_made wants it. */
+/* Call this before a call that makes a handle. Pass the result to ums_handle_made. */
 uint64_t ums_handle_will_be_made( void );
-/* Behind it, if it has succeeded. If the handle may have been closed meanwhile its kind stays
-   unknown, and so does that of one that is too large for the table. */
+/* Call this when the call has succeeded. The kind stays unknown if the handle may have been closed
+   meanwhile, or is too large for the table. */
 void ums_handle_made( uint64_t handle, enum object_kind kind, uint64_t before );
 
-/* Before and behind a call that closes a handle, however that ends. The kind is KIND_UNKNOWN in between;
-   the first returns what it was. */
+/* Call these before and after a call that closes a handle, whether it succeeds or not. In between the
+   kind is KIND_UNKNOWN. The first returns the kind that the handle had. */
 enum object_kind ums_handle_will_close( uint64_t handle );
 void ums_handle_was_closed( uint64_t handle );
 

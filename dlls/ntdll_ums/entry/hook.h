@@ -4,10 +4,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Two hooks give the same struct ums_call to the same C code: hook_dispatcher.c replaces the
- * pointer through which every thunk of Wine enters the Unix side, and sees all calls by number;
- * hook_stubs.c patches the ntdll stubs of the calls listed in hook_calls.c, which is the only way
- * on Windows.
+ * Two hooks pass the same struct ums_call to the same C code. hook_dispatcher.c replaces the
+ * pointer through which every thunk of Wine enters the Unix side, and sees all calls by number.
+ * hook_stubs.c patches the ntdll stubs of the calls listed in hook_calls.c. On Windows it is the
+ * only way.
  */
 #ifndef UMS_HOOK_H
 #define UMS_HOOK_H
@@ -20,24 +20,24 @@
 
 struct ums_context;
 
-/* One system call as it was found at the hook. Lives on the caller's stack. */
+/* One system call as the hook found it. Lives on the caller's stack. */
 struct ums_call
 {
     struct call_key key;
     uint64_t  args[4];
-    uint64_t *stack;                            /* argument 5 and on, in the caller's frame */
+    uint64_t *stack;                            /* argument 5 and up, in the caller's frame */
     uintptr_t sp;                               /* the hook's frame */
 };
 
-/* How a call is treated. The table says why, row by row. At home the first two are the same:
-   nothing has to be told to anybody. */
+/* How a call is treated. The table gives the reason in each row. On the home thread the first two
+   classes are the same: the scheduler is not told. */
 enum call_class
 {
     CALL_LOCAL,                                 /* may be made on the carrier, as the scheduler */
-    CALL_QUICK,                                 /* answered at once or never returns; at home */
+    CALL_QUICK,                                 /* returns at once or never; made at home */
     CALL_MAY_BLOCK,                             /* the default for unknown calls */
     CALL_WAIT,
-    CALL_SPECIAL                                /* its handler does it, for all threads */
+    CALL_SPECIAL                                /* has a handler, which is called for all threads */
 };
 
 struct call_row
@@ -47,26 +47,28 @@ struct call_row
     int8_t  timeout;                            /* WAIT: index of the LARGE_INTEGER *timeout; -1:
                                                    none */
     int8_t  alertable;                          /* WAIT: index of the alertable flag; -1: never */
-    uint8_t try_zero;                           /* WAIT: trying with a zero time-out first
-                                                   changes nothing */
-    int (*local_if)( const struct ums_call *call );           /* LOCAL: only then; NULL: always */
+    uint8_t try_zero;                           /* WAIT: an unsuccessful try with a zero time-out
+                                                   has no effect */
+    int (*local_if)( const struct ums_call *call );           /* LOCAL: only if it returns 1; NULL: always */
     uint64_t (*handler)( const struct call_row *row, struct ums_call *call,
                          struct ums_context *self );
-    int (*handler_if)( const struct ums_call *call );         /* only then; NULL: always */
+    int (*handler_if)( const struct ums_call *call );         /* only if it returns 1; NULL: always */
     const char *reason;
     int (*here)( const struct call_row *row, struct ums_call *call, struct ums_context *self,
-                 uint64_t *ret );               /* where ums_waits_here: for all threads if it is
-                                                   LOCAL; 1: this was it, 0: as its class wants */
-    uint8_t makes;                              /* enum object_kind: what its first argument then
-                                                   points at a handle of */
+                 uint64_t *ret );               /* called if ums_waits_here, for all threads if the
+                                                   class is LOCAL; 1: *ret is the result, 0: go by
+                                                   the class */
+    uint8_t makes;                              /* enum object_kind: on success the first argument
+                                                   points at a handle of this kind */
     uint8_t closes;                             /* enum call_closes */
 };
 
 enum call_closes
 {
     CLOSES_NOTHING,
-    CLOSES_FIRST,                               /* NtClose: the handle that is its first argument */
-    CLOSES_SECOND                               /* NtDuplicateObject: perhaps that; and makes one */
+    CLOSES_FIRST,                               /* NtClose: the handle in its first argument */
+    CLOSES_SECOND                               /* NtDuplicateObject: may close the handle in its
+                                                   second argument; makes one */
 };
 
 extern const struct call_row ums_call_rows[];
@@ -76,69 +78,71 @@ extern const unsigned int ums_call_row_count;
 extern const struct call_row ums_default_row;
 const struct call_row *ums_call_row( const struct ums_call *call );
 
-/* All arguments in one array. How many a call has is not known, so as many as any has are copied. */
+/* Copy all arguments into one array. The number of arguments of a call is not known, so this copies
+   as many as any call has. */
 #define UMS_MAX_ARGS 20
 void ums_call_args( const struct ums_call *call, uint64_t *args );
 
-/* WAIT: would it return at once, because it has a time-out of zero? */
+/* WAIT: does the call return at once, because its time-out is zero? */
 int ums_wait_is_poll( const struct call_row *row, const uint64_t *args );
 
-/* Somebody may have put another dispatcher in our place: put the hook before it. */
+/* Another dispatcher may have replaced our hook: install the hook in front of it. */
 void ums_hook_dispatcher_again( void );
 
-/* See where APCs begin: 0 if this ntdll's entry for them is not known, or cannot be written; then the
-   APCs of a worker run when they come, beside its scheduler. When the hook is installed. */
+/* Hook the place where APCs begin. Called when the hook is installed. Returns 0 if the entry for APCs
+   in this ntdll is of an unknown kind or cannot be written. In this case the APCs of a worker run as
+   soon as they arrive, concurrently with its scheduler. */
 int ums_hook_apc_install( void );
 
-/* Is any listed call made by a system-call stub of a known kind? */
+/* Does any listed call have a system-call stub of a known kind? */
 int ums_hook_stubs_known( void );
 
-/* Two hooks, in two steps each: find out whether it fits, after which ums_call_native works; and
-   install it, when the engine is known. Nothing is changed on failure; *why says in a few words
-   what does not fit. */
+/* Each hook has two steps. "find" checks whether the hook fits; after it, ums_call_native works.
+   "install" needs to know the engine. They return 0 on failure, and then nothing is changed and
+   *why says in a few words what does not fit. */
 int ums_hook_dispatcher_find( const char **why );
 int ums_hook_dispatcher_install( const char **why );
 int ums_hook_stubs_find( const char **why );
 int ums_hook_stubs_install( const char **why );
 
-/* Calls that are no system calls; the same, in one step. Without it nobody can be carried, and
-   workers that are handed off block their schedulers in such calls. */
+/* The same, in one step, for calls to the Unix side that are not system calls. Without this hook no
+   worker can be carried, and a worker that is handed off blocks its scheduler in such calls. */
 int ums_hook_unix_install( const char **why );
 
 /* HOOK_* of a row. */
 uint8_t ums_hook_class( const struct call_row *row );
 
-/* hook.c, called from assembly: do the call as its class wants, return what goes to rax. */
+/* hook.c, called from assembly: treat the call as its class says; returns the value for rax. */
 uint64_t ums_hook_call( struct ums_call *call );
-/* Make the call for real, with these arguments: args[0..3] and the stack ones, of which count
-   are handed on. */
+/* Make the call past the hook, with args[0..UMS_MAX_ARGS - 1]; NULL: with the call's own arguments. */
 uint64_t ums_call_native( const struct ums_call *call, const uint64_t *args );
 
-/* Is a worker's call, whose frame is here, made inside another call of its own? */
+/* here: the stack pointer of a call of this worker. Is the call made inside another call of the same
+   worker, for example in a callback? */
 int ums_call_is_nested( struct ums_context *self, uintptr_t here );
-/* Nobody comes to the end of the call that this worker's thread is in: it is over. It may return on a
-   carrier. */
+/* The call that this worker's thread is in never reaches its end: count it as over. The worker may go
+   on on a carrier. */
 void ums_abandon_call( struct ums_context *self );
-/* Is this stack pointer of the home thread itself, while its worker is away? */
+/* Does this stack pointer belong to the home thread's own code, which runs while its worker is away? */
 int ums_is_parked_thread( const struct ums_context *self, uintptr_t sp );
 
-/* Around a call that a carried worker makes on its carrier, as the scheduler. */
+/* Before and after a call that a carried worker makes on its carrier, as the scheduler. */
 void ums_local_begin( struct ums_context *self );
 void ums_local_end( struct ums_context *self );
 
-/* hook.c, called from assembly: where an APC of this thread begins. */
+/* hook.c, called from assembly: an APC of this thread begins. */
 void ums_apc_begins( void );
 
-/* Read the arguments of a WAIT, and make the call if that cannot block: with its own time-out of zero,
-   or as a try. 1: *ret is its result. 0: it has to be made, and will block. worker: NULL, or the
-   calling thread's, which goes home first. */
+/* Read the arguments of a WAIT into args, and make the call if it cannot block: with its own time-out
+   of zero, or as a try. 1: *ret is its result. 0: the caller has to make it, and it will block.
+   worker: NULL, or the worker of the calling thread; it goes home first. */
 int ums_wait_try( const struct call_row *row, const struct ums_call *call, uint64_t *args,
                   struct ums_context *worker, uint64_t *ret );
-/* A wait of a worker, as its row says. */
+/* A worker makes a WAIT, as its row says. */
 uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
                         struct ums_context *self );
 
-/* without the kernel, hook_alerts.c */
+/* hook_alerts.c: values of call_row.here */
 int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self, uint64_t *ret );
 int ums_here_alert( const struct call_row *row, struct ums_call *call, struct ums_context *self,
@@ -202,12 +206,12 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
 uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self );
 
-/* handlers, hook_handles.c. Does the call name a handle that the table of handles knows? */
+/* handlers, hook_handles.c. Does the call name a handle of a worker factory or a port? */
 int ums_is_handle_of_ours( const struct ums_call *call );
 uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
                             struct ums_context *self );
-/* NtClose of what has a kind, by a worker that is in no other call; carried, it stays so if it can. 1:
-   this was it. */
+/* NtClose of a handle whose kind is known, by a worker that is in no other call. A carried worker
+   stays on its carrier if the kind allows it. 1: *ret is the result. */
 int ums_close_known( enum object_kind kind, struct ums_call *call, struct ums_context *self,
                      uint64_t *ret );
 uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *call,
@@ -219,14 +223,15 @@ uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
 uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self );
 
-/* hook_hands.c: a call that is not special, by a hand that is no UMS worker. */
+/* hook_hands.c: a call whose class is not SPECIAL, by a hand that is not a worker. */
 struct ums_hand;
 uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct ums_call *call );
 
-/* These registers are, or will be, its thread's own. */
+/* context: the registers of the thread of w, or those that it will get. Note whether breakpoints are
+   set in them. */
 void ums_note_breakpoints( struct ums_context *w, const void *context );
-/* The id of a thread of this process, or 0. The scheduler or live worker behind a handle, or NULL.
-   Both enter the kernel. */
+/* The id of a thread, 0 if it does not belong to this process; the scheduler or live worker of a
+   thread, NULL if it is neither. Both enter the kernel. */
 uint32_t ums_thread_id( void *thread );
 struct ums_context *ums_context_of_handle( void *thread, struct ums_context *self );
 
@@ -235,8 +240,8 @@ void ums_hook_sigsys_install( void );
 
 /* ---- hook_x86_64.S ---- */
 
-extern uint8_t  ums_call_class[];               /* HOOK_* by call_key_index; written before the hook
-                                                   is installed */
+extern uint8_t  ums_call_class[];               /* HOOK_*, indexed by call_key_index; written before
+                                                   the hook is installed */
 extern void    *ums_dispatcher;                 /* Wine's own */
 extern void    *ums_unix_dispatcher;            /* Wine's own, for Unix calls */
 extern void     ums_unix_hook( void );
@@ -244,14 +249,15 @@ extern uint64_t ums_unix_plain( uint64_t library, uint32_t code, void *args );
 extern void    *ums_stub_native[];              /* private copies of the stubs, by row */
 extern void     ums_dispatcher_hook( void );
 extern void     ums_apc_hook( void );           /* in place of ntdll's KiUserApcDispatcher */
-extern void    *ums_apc_go_on;                  /* what that was: a copy of its beginning */
+extern void    *ums_apc_go_on;                  /* a copy of its first instructions */
 extern void     ums_stub_hook( void );          /* entered from an island with the row in eax */
-/* Behind the hooks, when the call is for C. */
+/* Entered from the hooks when C code has to see the call. */
 extern void     ums_dispatcher_frame( void );
 extern void     ums_stub_frame( void );
 extern void     ums_dispatcher_look( void );
 extern void     ums_stub_look( void );
-/* In place of the function in r11: that one without the trap flag, which is set on return. */
+/* Entered in place of the function in r11: calls it with the trap flag clear, and sets the flag on
+   return. */
 extern void     ums_step_over( void );
 uint64_t ums_call_dispatcher( uint64_t nr, const uint64_t *args );
 uint64_t ums_call_stub( void *stub, const uint64_t *args );

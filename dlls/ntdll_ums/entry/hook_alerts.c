@@ -1,19 +1,18 @@
 /*
- * Waits of workers that are answered without the kernel: alerts by thread id, and Sleep.
+ * Waits of workers that need no kernel call: alerts by thread id, and Sleep.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * core/wait.c says how they wait. Alerts are what Wine's SRW locks, condition variables,
- * WaitOnAddress, InitOnce and contended critical sections wait with. They work inside one process,
- * and each of them passes here, whichever thread makes it: so nothing is missed.
+ * core/wait.c describes how a worker waits. Wine's SRW locks, condition variables, WaitOnAddress,
+ * InitOnce and contended critical sections wait for alerts. Alerts work inside one process, and the
+ * hook sees every one, whichever thread makes it: so none is missed.
  *
- * Each function here answers a call and returns 1, or leaves it to its class and returns 0. What
- * the host refuses (bad time-outs, ids that are no threads) is left to the host.
+ * Each ums_here_* function answers a call and returns 1, or returns 0: then the call is treated by
+ * its class. Errors (bad time-outs, ids of no thread) are left to the host.
  *
- * A worker waits in the host's own call, with at_host set, where its stack is in use by a call that
- * goes on: in a callback, or in the middle of a handler of ours. Also as long as the timer does not
- * run.
+ * A worker waits in the host's own call, with at_host set, in two cases: another call on its stack is
+ * under way (in a callback, or inside a handler of ours), or the timer does not run yet.
  */
 
 #include <windows.h>
@@ -27,11 +26,12 @@
 
 #define STATUS_ALERTED ((ums_status)0x101)      /* as in ntstatus.h */
 
-#define FOREVER   INT64_MAX                     /* what Wine takes for no time-out */
+#define FOREVER   INT64_MAX                     /* Wine treats it as no time-out */
 #define LONG_TIME 100000000000000000            /* 100 ns: 300 years */
 
-/* Around what is short, and has to be made as the scheduler where the worker is carried: then the
-   worker's own calls would be seen, and it might have to give way in the middle. */
+/* Before and after short code that makes system calls. A carried worker runs it as the scheduler.
+   Otherwise the hook would see the calls as the worker's, and the worker might have to give way in the
+   middle. Returns whether the worker is carried. */
 static int begin_as_host( struct ums_context *self )
 {
     int carried = self && ums_worker_is_carried( self );
@@ -45,7 +45,8 @@ static void end_as_host( struct ums_context *self, int carried )
     if (carried) ums_local_end( self );
 }
 
-/* 100 ns, to the host: negative: from now on; else since 1601. deadline: as ke_clock. */
+/* Read a time-out in the host's form, in units of 100 ns: negative is relative, otherwise it is a time
+   since 1601. *deadline is in the time of ke_clock. */
 enum how_long ums_read_timeout( uint64_t pointer, struct ums_context *self, int64_t *deadline )
 {
     LARGE_INTEGER now;
@@ -72,7 +73,8 @@ enum how_long ums_read_timeout( uint64_t pointer, struct ums_context *self, int6
     return left > 0 ? UNTIL : NOT_AT_ALL;
 }
 
-/* Until the timer runs its worker waits at home. */
+/* If the timer does not run yet, take the worker home and start the timer; this wait is then made
+   in the host's call. */
 int ums_has_timer( struct ums_context *self, const struct ums_call *call )
 {
     if (ke_timer_runs()) return 1;
@@ -83,15 +85,15 @@ int ums_has_timer( struct ums_context *self, const struct ums_call *call )
     return 0;
 }
 
-/* A worker that has breakpoints is parked at home and goes on there. */
+/* A worker that has breakpoints is parked at home and is resumed there. */
 static void wait_here( struct ums_context *self, enum wait_for what, int64_t deadline )
 {
     if (atomic_load( &self->breakpoints )) ums_worker_go_home( self );
-    self->success = what == WAIT_FOR_ALERT ? STATUS_ALERTED : STATUS_SUCCESS; /* for who looks at it */
+    self->success = what == WAIT_FOR_ALERT ? STATUS_ALERTED : STATUS_SUCCESS; /* for the registers that others read */
     ums_worker_wait( self, what, deadline );
 }
 
-/* As any call of a worker begins (hook.c). */
+/* What ums_hook_call does at the beginning of each call of a worker (hook.c). */
 static void begin_call( struct ums_context *self, const struct ums_call *call )
 {
     if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );
@@ -103,8 +105,8 @@ static int is_plain( const struct ums_context *self, const struct ums_call *call
     return !self || self->kind != CONTEXT_WORKER || ums_is_parked_thread( self, call->sp );
 }
 
-/* What the host remembers may be older than what the word says: then this ends without a reason, which
-   is allowed. */
+/* Wait in the host's call. The host may still hold an alert that the worker has already taken here.
+   Then the wait returns without a new alert; spurious wake-ups are allowed. */
 static uint64_t wait_at_host( const struct call_row *row, struct ums_call *call,
                               struct ums_context *self, int nested )
 {
@@ -120,7 +122,7 @@ static uint64_t wait_at_host( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
-/* NtWaitForAlertByThreadId( address, timeout ). It takes no APCs, so none can be missed in it. */
+/* NtWaitForAlertByThreadId( address, timeout ). It is not alertable, so no APC can be missed. */
 int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self, uint64_t *ret )
 {
@@ -148,8 +150,8 @@ int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
     return 1;
 }
 
-/* NtDelayExecution( alertable, timeout ). An alertable one takes APCs, and one of no time gives way to
-   other threads: both are the host's. */
+/* NtDelayExecution( alertable, timeout ). An alertable one runs APCs, and one with a zero time-out
+   yields to other threads: both are left to the host. */
 int ums_here_delay( const struct call_row *row, struct ums_call *call, struct ums_context *self,
                     uint64_t *ret )
 {
@@ -170,9 +172,10 @@ int ums_here_delay( const struct call_row *row, struct ums_call *call, struct um
 
 /* ---- alerts, from any thread ---- */
 
-/* Between the exchange that ends a wait and the push nobody may stop us for long. A carried worker
-   is not preempted in a local call, and a worker at home that is busy is let go on. (What it calls
-   in there is part of this call.) Whoever stops another thread looks where it is: ums_is_ending_wait. */
+/* A thread must not be stopped for long between the exchange that ends a wait and the push onto the
+   completion list. A carried worker is not preempted in a local call. A worker at home that is busy is
+   not stopped; calls that it makes here are part of this call. Code that suspends another thread
+   checks ums_is_ending_wait first. */
 struct alerting
 {
     struct ums_context *self;                   /* a worker, or NULL */
@@ -214,9 +217,9 @@ static struct ums_context *find_worker( uint64_t id )
     return w && w->kind == CONTEXT_WORKER ? w : NULL;
 }
 
-/* Does its thread say that it is this worker? Not before it is, and not at its end. Nor if another process
-   has ended it: that nobody tells us, and the id may be a plain thread's by now, which may even have the
-   TEB, where the word is empty then. */
+/* Does the TEB say that its thread is this worker? It does not say so before the worker begins and
+   after it ends. Nor does it if another process has terminated the thread. In this case we are not
+   told; the id, and even the TEB, may belong to a plain thread by now, but its word is empty. */
 static int is_there( struct ums_context *w )
 {
     uint64_t context;
@@ -225,7 +228,7 @@ static int is_there( struct ums_context *w )
            context == (uint64_t)(ULONG_PTR)w;
 }
 
-/* 1: the host has to be told too. */
+/* Alert the worker. 1: the caller has to make the host's call too. */
 static int alert( struct ums_context *w )
 {
     int at_host = ums_alert( w );
@@ -249,8 +252,8 @@ int ums_here_alert( const struct call_row *row, struct ums_call *call, struct um
     return 1;
 }
 
-/* NtAlertMultipleThreadByThreadId( ids, count, ... ): ours first, then the host is told of all, ours
-   too; it says what is wrong with them. */
+/* NtAlertMultipleThreadByThreadId( ids, count, ... ). Alerts our workers and returns 0, so the host's
+   call is made for all ids; the host then finds errors in them. */
 int ums_here_alert_many( const struct call_row *row, struct ums_call *call,
                          struct ums_context *self, uint64_t *ret )
 {

@@ -4,19 +4,19 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Numbers differ between versions of Wine and Windows; they are read out of the stubs at start. A
- * call that is not here may block, as far as we know: it runs at home, and its scheduler is told
+ * Numbers differ between versions of Wine and Windows, so they are read from the stubs at start. A
+ * call without a row may block, as far as we know: it is made at home, and the scheduler is told
  * when it takes longer than the grace period.
  *
  * The stub hook sees only what is listed here, so calls that often block are listed although they
  * have the default class. (Where workers are carried it sees the others too.)
  *
- * LOCAL means: read in the source of Wine 8.0 and 10.0 (dlls/ntdll/unix, server), the call gives
- * the same result and has the same effect whichever thread of the process makes it; it waits for
- * nothing but a request to the wineserver that is answered at once, or a short mutex inside Wine;
- * it returns to its caller, and runs no code in user mode before. A handle argument of a fixed type
- * that is a pseudo handle of the thread is refused from any thread. Names of objects are a reason
- * for going home: opening one asks for the calling thread's impersonation token.
+ * A call is LOCAL only if the source of Wine 8.0 and 10.0 (dlls/ntdll/unix, server) shows all of
+ * the following. Its result and its effect do not depend on which thread of the process makes it.
+ * It waits for nothing except a wineserver request that is answered at once, or a short mutex inside
+ * Wine. It returns to its caller and runs no user-mode code before. If a handle argument has a fixed
+ * type and is a pseudo handle of the thread, the call is refused from any thread. A call with the
+ * name of an object goes home: opening a name checks the calling thread's impersonation token.
  */
 
 #include <windows.h>
@@ -32,15 +32,15 @@
     { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, NULL, 0, 0 },
 #define SPECIAL( name, handler, why ) \
     { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, NULL, why, NULL, 0, 0 },
-/* answered without the kernel, if that can be; else as above */
+/* answered without the kernel if possible, otherwise as above */
 #define WAIT_HERE( name, timeout, alertable, try_zero, here, why ) \
     { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, here, 0, 0 },
 #define LOCAL_HERE( name, here, why ) { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, here, 0, 0 },
-/* a handler for handles of worker factories and ports, and the class for all others */
+/* a handler for handles of worker factories and ports; the class is for all other handles */
 #define OURS( name, cls, handler, why ) \
     { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL, 0, 0 },
 
-/* the same, and its success makes a handle */
+/* as above; a successful call makes, or closes, a handle */
 #define MAKES( kind, name, cls, local_if, handler, why ) \
     { name, cls, -1, -1, 0, local_if, handler, NULL, why, NULL, kind, 0 },
 #define CLOSES( which, name, cls, handler, why ) \
@@ -51,7 +51,7 @@ const struct call_row ums_default_row =
 
 /* ---- conditions of local calls ---- */
 
-/* Memory of another process is changed by that process, and waited for. */
+/* For the memory of another process, Wine waits until that process has made the change. */
 static int own_process( const struct ums_call *call )
 {
     return call->args[0] == (uint64_t)-1;
@@ -63,7 +63,7 @@ static int own_process_basic( const struct ums_call *call )
     return own_process( call ) && !(uint32_t)call->args[2];
 }
 
-/* Handles of a thread may be -2, the calling one. */
+/* A thread handle may be -2, the calling thread. */
 static int other_thread( const struct ums_call *call )
 {
     return call->args[0] != (uint64_t)-2;
@@ -75,8 +75,8 @@ static int no_routine( const struct ums_call *call )
     return !call->args[2];
 }
 
-/* OBJECT_ATTRIBUTES.ObjectName: a new object without a name. Reading bad memory takes the worker
-   home, and the call fails there. */
+/* OBJECT_ATTRIBUTES.ObjectName is NULL: a new object without a name. If the attributes cannot be read
+   the worker goes home, and the call fails there. */
 static int no_name( const struct ums_call *call )
 {
     uint64_t name = 0;
@@ -86,7 +86,7 @@ static int no_name( const struct ums_call *call )
 
 const struct call_row ums_call_rows[] =
 {
-    /* waits. The try: a wait that is satisfied has its full effect, one that is not has none. */
+    /* waits. A try has the full effect if the wait is satisfied, and no effect if it is not. */
     WAIT( "NtWaitForSingleObject", 2, 1, 1, "waits; not satisfied = no effect" )
     WAIT( "NtWaitForMultipleObjects", 4, 3, 1, "waits; takes all or nothing" )
     WAIT_HERE( "NtDelayExecution", 1, 0, 0, ums_here_delay, "always waits; a try would be a yield" )
@@ -119,7 +119,7 @@ const struct call_row ums_call_rows[] =
     MAY_BLOCK( "NtNotifyChangeKey", "synchronous form waits for the change" )
     MAY_BLOCK( "NtCreateThreadEx", "maps a stack, starts a thread" )
 
-    /* never return, or return somewhere else: no code of ours may be left on the stack */
+    /* never return, or return elsewhere: no frame of ours may stay on the stack */
     QUICK( "NtRaiseException", "never returns" )
     QUICK( "NtCallbackReturn", "never returns" )
     SPECIAL( "NtContinue", ums_special_continue, "never returns; may step into our code" )
@@ -155,7 +155,7 @@ const struct call_row ums_call_rows[] =
           "the handle may be the thread itself" )
     QUICK( "NtQueryInformationProcess", "some classes make a handle, and ask for the token" )
 
-    /* not so fast as they look */
+    /* look fast, but may block */
     OURS( "NtMapViewOfSection", CALL_MAY_BLOCK, ums_special_section, "images come from files" )
     OURS( "NtQuerySection", CALL_MAY_BLOCK, ums_special_section, "listed for the handles" )
     CLOSES( CLOSES_FIRST, "NtClose", CALL_MAY_BLOCK, ums_special_close,
@@ -163,7 +163,7 @@ const struct call_row ums_call_rows[] =
     CLOSES( CLOSES_SECOND, "NtDuplicateObject", CALL_MAY_BLOCK, ums_special_duplicate,
             "closing a handle of another process waits for that" )
 
-    /* answered at once, whoever asks */
+    /* answered at once, with the same result for any calling thread */
     LOCAL( "NtQueryPerformanceCounter", "reads a clock" )
     LOCAL( "NtQuerySystemTime", "reads a clock" )
     LOCAL( "NtYieldExecution", "gives way to other threads: the carrier does" )

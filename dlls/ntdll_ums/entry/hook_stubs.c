@@ -1,29 +1,32 @@
 /*
- * The stub hook: system-call stubs are patched, one by one. What Windows needs; tried under Wine in
- * the same form.
+ * The stub hook: it patches system-call stubs one by one. It is made for Windows, and tested under
+ * Wine in the same form.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A stub begins with mov r10,rcx; mov eax,nr: eight bytes, aligned, replaced by one store with a
- * jump to an island near its module, which loads the row's number and goes on to ums_stub_hook. The
- * whole stub is copied first; the copy is how the call is made. A thread that is in the middle of a
- * stub is behind those eight bytes and does not notice. One that stands between the two instructions
- * would go on in the middle of the jump. So other threads stand still while stubs are patched, and
- * one of those goes back to the stub's start: nothing has changed rcx, so the first instruction may
- * run again. At the start of the process, and where a module is loaded, nobody else can be there.
- * Not covered: an exception or APC between the two instructions whose handler runs at that moment.
- * All or nothing: everything is looked at and prepared before the first byte changes.
+ * A stub begins with mov r10,rcx; mov eax,nr: eight aligned bytes. One store replaces them with a
+ * jump to an island near the module. The island loads the row's number and jumps to ums_stub_hook.
+ * Before that, the whole stub is copied, and calls are made through the copy.
  *
- * A stub that begins with a jump was patched before, by other software that watches the process. Its
- * jump becomes what is called through instead of the copy, so the other hook sees each call after us.
- * It knows nothing of carriers, and may take its jump back, and ours with it: so with such stubs
- * workers are not carried. A stub that is neither is not touched, and the hook refused.
+ * A thread that has executed the eight bytes is not affected by the store. A thread between the two
+ * instructions would continue in the middle of the jump. So all other threads are stopped while stubs
+ * are patched, and a thread found between the two is moved back to the stub's start. It may execute
+ * the first instruction again because rcx has not changed. When the process starts, and when a module
+ * is being loaded, no other thread can be in these stubs. One case is not covered: an exception or APC
+ * between the two instructions, whose handler runs at that moment.
  *
- * Handed-off workers need the stubs of hook_calls.c and those of win32u, in which threads wait for
- * messages. Carried ones need all: a call that is not seen would be made on the carrier with the
- * worker's TEB in GS. Those are the exported stubs of ntdll and of win32u, which may be loaded
- * later. Rows behind the table's are calls without a row.
+ * It is all or nothing: everything is checked and prepared before the first byte changes.
+ *
+ * A stub that begins with a jump was patched before, by other software that watches the process. Then
+ * calls go through that jump instead of a copy, so the other hook sees each call after us. It does not
+ * know of carriers, and may remove its jump and ours with it. So workers are not carried if there is
+ * such a stub. If a stub of the table is of any other kind, the hook is refused.
+ *
+ * Workers that are handed off need the stubs of hook_calls.c and those of win32u, in which threads
+ * wait for messages. Carried workers need all exported stubs of ntdll and win32u: the carrier would
+ * make a call that is not hooked with the worker's TEB in GS. win32u may be loaded later. The numbers
+ * above the rows of the table stand for the stubs of calls without a row.
  */
 
 #define UMS_CHANNEL LOG_CHANNEL_hook
@@ -46,8 +49,7 @@
 
 static const unsigned char stub_head[4] = { 0x4c, 0x8b, 0xd1, 0xb8 };
 
-/* how stubs go on behind the number, up to their last instruction: nothing in them depends on
-   where they lie */
+/* the code of stubs after the number, up to the last instruction; it is position independent */
 static const unsigned char tail_wine[24] =
 {
     0xf6, 0x04, 0x25, 0x08, 0x03, 0xfe, 0x7f, 0x01, 0x75, 0x03, 0x0f, 0x05, 0xc3, 0xeb, 0x01, 0xc3,
@@ -69,14 +71,14 @@ struct patch
 int __cdecl _snprintf( char *, size_t, const char *, ... );
 
 /* Under the lock of the start (main.c), then of the loader. */
-static char foreign[128];                       /* a stub that other software has patched, or "" */
+static char foreign[128];                       /* message: a stub patched by other software; or "" */
 static struct patch patches[STUB_ROWS];
 static unsigned int patch_count;
-static unsigned int row_count;                  /* used: the table's, then others' */
-static uint8_t seen[CALL_NUMBERS];              /* this number has a patch: Zw* is Nt* */
+static unsigned int row_count;                  /* rows in use: those of the table, then others */
+static uint8_t seen[CALL_NUMBERS];              /* this number has a patch; Zw* and Nt* share stubs */
 
-/* Executable memory near a module: islands, then copies. An entry is complete before the first
-   jump leads there. */
+/* Executable memory near a module, for islands and copies. An entry is complete before the first
+   jump leads into it. */
 static struct place
 {
     unsigned char *memory;
@@ -92,7 +94,8 @@ static int is_stub( const unsigned char *code )
            !memcmp( code + 8, tail_windows_7, sizeof(tail_windows_7) );
 }
 
-/* Where the jump leads that other software has put there; NULL if there is none. */
+/* The target of a jump that other software has written at the start of a stub; NULL if the code does
+   not begin with a jump. */
 static void *foreign_jump( const unsigned char *code )
 {
     INT32 distance;
@@ -108,7 +111,7 @@ static void *foreign_jump( const unsigned char *code )
     return target;
 }
 
-/* Memory that a 32-bit jump from any part of the module reaches; read-write. */
+/* Allocate read-write memory that a 32-bit jump reaches from any part of the module. */
 static unsigned char *alloc_near( HMODULE module, SIZE_T size )
 {
     const IMAGE_NT_HEADERS *nt = (void *)((char *)module + ((IMAGE_DOS_HEADER *)module)->e_lfanew);
@@ -143,7 +146,7 @@ static void write_jump( unsigned char *code, void *target )
     memcpy( code + 6, &target, 8 );
 }
 
-/* mov eax,row; then on */
+/* mov eax,row; jump to ums_stub_hook */
 static void write_island( unsigned char *island, unsigned int row )
 {
     island[0] = 0xb8;
@@ -151,7 +154,7 @@ static void write_island( unsigned char *island, unsigned int row )
     write_jump( island + 5, ums_stub_hook );
 }
 
-/* Room for so many stubs of the module; NULL if there is none. */
+/* Memory for this number of stubs of the module; NULL if there is none. */
 static struct place *make_place( HMODULE module, unsigned int stubs )
 {
     struct place *place = &places[place_count];
@@ -163,7 +166,7 @@ static struct place *make_place( HMODULE module, unsigned int stubs )
     return place;
 }
 
-/* Everything is written: nobody shall write there any more. */
+/* Everything is written: make the memory executable and read-only. */
 static int seal( const struct place *place )
 {
     DWORD old;
@@ -215,9 +218,10 @@ static int store_code( unsigned char *where, uint64_t value )
 
 /* ---- where APCs begin ---- */
 
-/* What the entry begins with: whole instructions, which do the same wherever they lie, and the first
-   of which a store of eight bytes covers to its end. */
 #define CACHE_LINE 64
+
+/* The known beginnings of the entry: whole, position-independent instructions, of at least eight
+   bytes together. */
 
 static const struct apc_entry
 {
@@ -231,10 +235,11 @@ static const struct apc_entry
     { { 0x48, 0x8b, 0x0c, 0x24, 0x48, 0x8b, 0x54, 0x24, 0x08 }, 9 },
 };
 
-/* The entry of eight bytes becomes a jump, by one store; the memory near ntdll holds a jump to
-   ums_apc_hook, and a copy of what was there with a jump back. It is complete before that store. A
-   thread that stands between the two instructions comes to the middle of the jump: no thread of a
-   process that begins to use UMS is expected to be at the very beginning of an APC. */
+/* One store replaces the first eight bytes of the entry with a jump to memory near ntdll. This memory
+   holds a jump to ums_apc_hook, and a copy of the replaced instructions with a jump back; it is
+   complete before the store. A thread between the two instructions would continue in the middle of the
+   jump. This is accepted: no thread of a process that begins to use UMS is expected to be at the first
+   instructions of an APC. */
 int ums_hook_apc_install( void )
 {
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
@@ -245,7 +250,7 @@ int ums_hook_apc_install( void )
     uint64_t value;
     LONG distance;
 
-    /* the exchange is locked, so it is one store wherever it lies; a cache line's end it must not cross */
+    /* the locked exchange is one store even if not aligned, but it must not cross a cache line's end */
     if (!entry || ((ULONG_PTR)entry & (CACHE_LINE - 1)) > CACHE_LINE - 8) return 0;
     for (i = 0; i < sizeof(apc_entries) / sizeof(apc_entries[0]); i++)
         if (!memcmp( entry, apc_entries[i].code, apc_entries[i].size )) break;
@@ -272,7 +277,7 @@ static int commit( unsigned int from )
     return 0;
 }
 
-/* out of the middle of a patch, to where it begins */
+/* Move a program counter that is inside a patch back to its beginning. */
 static ULONG_PTR move_back( ULONG_PTR rip )
 {
     unsigned int i;
@@ -292,9 +297,10 @@ static int commit_among_threads( void )
     return ret;
 }
 
-/* ---- the table's ---- */
+/* ---- stubs of the table ---- */
 
-/* The first one that has a jump, and any that cannot be used at all. */
+/* Keep a message about the first stub that begins with a jump. A stub of an unknown kind (target is
+   NULL) replaces it, because the hook is refused for that one. */
 static const char *note_foreign( const char *name, const void *target )
 {
     if (!foreign[0] || !target)
@@ -337,7 +343,7 @@ int ums_hook_stubs_find( const char **why )
         if (!stub) continue;
         if (!is_stub( stub )) *why = note_foreign( ums_call_rows[i].name, foreign_jump( stub ) );
         if (!is_stub( stub ) && !foreign_jump( stub )) goto failed;
-        /* what is answered without the call would not be seen by who has patched it */
+        /* the software that patched the stub must see these calls, so make them all */
         if (!is_stub( stub ) && ums_call_rows[i].here) ums_waits_here = 0;
         prepare( i, stub, place, i );
     }
@@ -353,10 +359,10 @@ failed:
     return 0;
 }
 
-/* ---- all others ---- */
+/* ---- all other stubs ---- */
 
-/* Is any function patched that by its name is a system call? Beyond those of the table, which are
-   known by now. */
+/* Look for patched stubs among all exports whose name says that they are system calls. Those of the
+   table have been looked at. */
 static void look_for_foreign( HMODULE module )
 {
     struct ums_exports exports;
@@ -415,9 +421,9 @@ struct dll_notification                         /* LDR_DLL_NOTIFICATION_DATA [do
 
 #define DLL_LOADED 1
 
-/* Before any code of the module runs. If its stubs cannot be hooked, its calls on a carrier would
-   go wrong without a sign: the process is told, and workers stay at home from then on. At home what
-   is lost is that a worker which waits for a message lets its scheduler go on. */
+/* Called before any code of the module runs. If the stubs of win32u cannot be hooked, its calls would
+   fail silently on a carrier. So this is logged, and workers are no longer carried. At home, a worker
+   that waits for a message then keeps its scheduler waiting. */
 static void CALLBACK dll_loaded( ULONG reason, const struct dll_notification *data, void *context )
 {
     unsigned int first = patch_count;
@@ -431,7 +437,7 @@ static void CALLBACK dll_loaded( ULONG reason, const struct dll_notification *da
     ums_carry = ums_straight = 0;
 }
 
-/* Now, or when it is loaded. */
+/* Prepare the stubs of win32u now, or when it is loaded. */
 static int prepare_win32u( HMODULE ntdll, const char **why )
 {
     NTSTATUS (NTAPI *notify)( ULONG, void *, void *, void ** ) =
@@ -444,7 +450,7 @@ static int prepare_win32u( HMODULE ntdll, const char **why )
     return notify && !notify( 0, (void *)dll_loaded, NULL, &cookie );
 }
 
-/* Which of the table's matter depends on the engine. */
+/* With handoff, drop the patches of calls that need no treatment at home. */
 static void drop_quick_ones( void )
 {
     unsigned int i, kept = 0;

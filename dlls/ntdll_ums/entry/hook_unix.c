@@ -1,18 +1,17 @@
 /*
- * Calls into the Unix side that are no system calls: Wine's DLLs make them through a pointer which
- * ntdll exports and most modules copy when they start.
+ * Calls to the Unix side that are not system calls. Wine's DLLs make them through a pointer that
+ * ntdll exports, and that most modules copy when they start.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For a worker they are like any call that may block: a name is resolved for seconds, and its
- * scheduler is told. On a carrier they could not be made anyway. They use the system-call frame of
- * the TEB in GS, the worker's, on a thread that is not the worker's, while its home thread may be
- * using it; and what they do with the calling thread, they would do as the scheduler. Reading the
- * precise time is known to need nothing of the thread; it is made where the worker is, on a carrier
- * with the scheduler's TEB.
+ * For a worker such a call may block: resolving a name can take seconds, and the scheduler is told.
+ * It cannot be made on a carrier. It uses the system-call frame of the TEB in GS, which is the
+ * worker's, while the home thread may be using the same frame; and what it does with the calling
+ * thread it would do with the scheduler. One call is an exception: reading the precise time needs
+ * nothing of the thread. It is made where the worker is, on a carrier with the scheduler's TEB.
  *
- * For a thread that works for a factory they are calls that may block, and nothing else.
+ * For a hand of a worker factory such a call is one that may block, and needs nothing else.
  */
 
 #include <windows.h>
@@ -24,11 +23,12 @@
 #include "factory/factory_host.h"
 #include "watch/record.h"
 
-#define MXCSR_CONTROL (~(uint32_t)0x3f)         /* without what has happened */
+#define MXCSR_CONTROL (~(uint32_t)0x3f)         /* without the sticky exception flags */
 
 typedef uint64_t (WINAPI *unix_call)( uint64_t library, uint32_t code, void *args );
 
-void *ums_unix_dispatcher;                      /* Wine's own; written before the hook is seen */
+void *ums_unix_dispatcher;                      /* Wine's own; written before any thread can reach
+                                                   the hook */
 
 int ums_is_in_unix_call( uint64_t rip )
 {
@@ -38,14 +38,15 @@ int ums_is_in_unix_call( uint64_t rip )
            (uint64_t)((uintptr_t)ums_unix_plain_end - (uintptr_t)ums_unix_plain);
 }
 
-/* The one that may be made on the carrier: what it looks like was seen at the start. */
+/* The call that may be made on a carrier. Its library and code were read when the hook was installed. */
 static uint64_t local_library;
 static uint32_t local_code;
 
-/* Wine's dispatcher of Unix calls saves no control words, and if a signal stops the thread in there
-   it comes back with all of the system-call frame: with the words of the system call before. That
-   was made by the same thread, in Wine alone, and most likely with the same words. In a scheduler's
-   frame it was any worker's, and the worker's own is as old as its last call at home. */
+/* Wine's dispatcher of Unix calls does not save the FPU control words. If a signal stops the thread
+   inside the call, Wine restores the whole system-call frame, with the control words of the previous
+   system call. In plain Wine the same thread made that call, most likely with the same words. Here, a
+   scheduler's frame holds the words of any worker, and a worker's frame those of its last call at
+   home. So the words are saved here and restored if they differ. */
 static uint64_t native( uint64_t library, uint32_t code, void *args )
 {
     uint32_t mxcsr, mxcsr_now;
@@ -60,8 +61,8 @@ static uint64_t native( uint64_t library, uint32_t code, void *args )
     return ret;
 }
 
-/* From assembly, by a worker or a scheduler. In a callback out of another call this is part of that
-   one. */
+/* Called from assembly, by a worker or a scheduler. In a callback out of another call, the call is
+   part of that one. */
 uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
 {
     struct ums_context *self = ke_current();
@@ -91,8 +92,8 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
     return ret;
 }
 
-/* From assembly, by a thread that works for a factory: it counts as blocked when it takes long, as in
-   a system call. */
+/* Called from assembly, by a hand of a worker factory. The hand counts as blocked if the call takes
+   longer than the grace period, as in a system call. */
 uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args )
 {
     struct ums_hand *h = ums_hand_current();
@@ -121,7 +122,7 @@ uint64_t ums_unix_look( uint64_t library, uint32_t code, void *args )
     return ums_unix_plain( library, code, args );
 }
 
-/* Seen by every thread for a moment: the call we want to know is made by this one. */
+/* For a moment every thread calls note_call; only the call of this thread is noted. */
 static uint32_t noting_thread;
 
 static uint64_t WINAPI note_call( uint64_t library, uint32_t code, void *args )
@@ -134,10 +135,10 @@ static uint64_t WINAPI note_call( uint64_t library, uint32_t code, void *args )
     return ((unix_call)ums_unix_dispatcher)( library, code, args );
 }
 
-/* ---- putting it in place ---- */
+/* ---- installation ---- */
 
-/* The value is an address of Wine's Unix side, which nothing else in the data of a module can be.
-   One store each: a call that is being made goes one way or the other. */
+/* The value is an address of Wine's Unix side, so nothing else in a module's data can be equal to it.
+   Each replacement is one store: a concurrent call goes either way. */
 static void replace_copies( char *base )
 {
     const IMAGE_NT_HEADERS *nt = (void *)(base + ((IMAGE_DOS_HEADER *)base)->e_lfanew);
@@ -155,7 +156,7 @@ static void replace_copies( char *base )
     }
 }
 
-/* Modules that started before us have made their copies; only Wine's own do. */
+/* Modules that were initialized before us have their copies already. Only Wine's own modules do this. */
 static void replace_all_copies( void )
 {
     static const char signature[] = "Wine builtin DLL";
@@ -178,7 +179,7 @@ int ums_hook_unix_install( const char **why )
         (void *)GetProcAddress( ntdll, "RtlGetSystemTimePrecise" );
     void **slot = (void **)GetProcAddress( ntdll, "__wine_unix_call_dispatcher" );
 
-    if (ums_unix_dispatcher) return 1;          /* for an engine that came to nothing */
+    if (ums_unix_dispatcher) return 1;          /* installed for an engine that was then given up */
     if (!slot || !*slot)
     {
         *why = "there is no dispatcher of Unix calls";

@@ -1,5 +1,5 @@
 /*
- * The entry hooks and the way behind them.
+ * The entry hooks, and how a hooked call is made.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -34,8 +34,8 @@ ums_stub_native:
 
         .text
 
-/* r11d: the call's class. Does this thread's call matter to UMS, or to a worker factory, whose hand
-   it is? rcx is lost. */
+/* r11d: HOOK_* of the call. Jump to yes if C code has to see this thread's call, because the thread is
+   a worker, a scheduler or a hand; to no, or fall through, if not. Changes rcx. */
         .macro  MATTERS yes, no
         testl   $HOOK_ALL,%r11d
         jnz     \yes
@@ -71,7 +71,7 @@ ums_stub_native:
 7:
         .endm
 
-/* ---- every thunk of ntdll and win32u comes here: the fast way out first ---- */
+/* ---- every thunk of ntdll and win32u calls this; the fast path comes first ---- */
 
         .globl  ums_dispatcher_hook
         .def    ums_dispatcher_hook; .scl 2; .type 32; .endef
@@ -90,7 +90,7 @@ ums_dispatcher_hook:
 1:      MATTERS 2f, 3f
 3:      jmp     *ums_dispatcher(%rip)
 2:      leaq    0x30(%rsp),%rcx
-        movl    %eax,%eax                       /* a number: the upper half is no row's mark */
+        movl    %eax,%eax                       /* a number: clear CALL_KEY_ROW_BIT */
         jmp     ums_dispatcher_frame
 6:      LOOKS_ITSELF 2b
         leaq    0x30(%rsp),%rcx
@@ -136,7 +136,7 @@ ums_stub_looked:
         jmp     1b
         .seh_endproc
 
-/* ---- a call to the Unix side that is no system call. rcx: library, edx: code, r8: args ---- */
+/* ---- a Unix call (hook_unix.c). rcx: library, edx: code, r8: args ---- */
 
         .globl  ums_unix_hook
         .def    ums_unix_hook; .scl 2; .type 32; .endef
@@ -157,16 +157,15 @@ ums_unix_hook:
         .seh_endproc
 
 /*
- * ums_apc_hook: the kernel enters it in place of ntdll's KiUserApcDispatcher. What it has put into
- * registers and onto the stack depends on the version of Wine, so all is kept, and the stack may be
- * aligned in either way. Nobody unwinds from here to the frames below: what a return address would be
- * is 0, the end of the stack.
+ * ums_apc_hook: the kernel enters it in place of ntdll's KiUserApcDispatcher. The contents of registers
+ * and stack depend on the version of Wine, so all are kept, and rsp may be 0 or 8 modulo 16. There is
+ * nothing to unwind to: the return address is 0, the end of the stack.
  *
  *      rsp+0x00  home space of ums_apc_begins
  *          0x20  rcx rdx r8 r9 rax r10 r11
  *      rbp+0x00  rbp
  *          0x08  0
- *          0x10  what the kernel has put there
+ *          0x10  the kernel's frame
  */
         .globl  ums_apc_hook
         .def    ums_apc_hook; .scl 2; .type 32; .endef
@@ -202,8 +201,8 @@ ums_apc_hook:
         jmp     *ums_apc_go_on(%rip)
         .seh_endproc
 
-/* uint64_t ums_unix_plain( library, code, args ): the call as it stands. A thread that was stopped in
-   it is said to be in here (ke_is_asleep). */
+/* uint64_t ums_unix_plain( library, code, args ): make the call unchanged. The user-mode program counter
+   of a thread inside the call is in this range (ums_is_in_unix_call). */
         .globl  ums_unix_plain, ums_unix_plain_end
         .def    ums_unix_plain; .scl 2; .type 32; .endef
         .p2align 4
@@ -219,8 +218,8 @@ ums_unix_plain:
 ums_unix_plain_end:
 
 /*
- * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and let C decide. rcx: argument 5;
- * rax: struct call_key. They differ in the alignment of the stack they come with.
+ * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and call ums_hook_call. rcx: address of
+ * argument 5; rax: struct call_key. The two differ in the alignment of the stack at entry.
  *
  *      rsp+0x00  home space of ums_hook_call
  *          0x20  struct ums_call
@@ -311,11 +310,12 @@ ums_stub_look:
         .seh_endproc
 
 /*
- * ums_step_over: entered by NtContinue in place of the function in r11, with the registers and the
- * stack of that one's entry. Calls it with the trap flag clear and returns with the flag set. (The
- * flag takes effect one instruction behind the popfq, in here and for the caller.)
+ * ums_step_over: NtContinue enters it in place of the function in r11, with the registers and the
+ * stack as that function expects them. It calls the function with the trap flag clear and returns with
+ * the flag set. (The flag takes effect one instruction after popfq, which is still in here, and then
+ * in the caller.)
  *
- *      rbp-0x20  home space of what is called
+ *      rbp-0x20  home space of the called function
  *          0x00  rbp
  *          0x08  return address; the call is aligned as the entry was
  */
@@ -343,10 +343,10 @@ ums_step_over:
 /*
  * ums_call_dispatcher( nr in rcx, args in rdx ): Wine's dispatcher, as a thunk would call it.
  *
- * The dispatcher takes its return address off the stack, subtracts 0xb (it returns to the thunk's
- * `ret` behind `syscall`) and looks for argument 5 at 0x28 above. So the call needs a landing 0xb
- * bytes before its return address: a short jump over three bytes and over the call (5 + 6 bytes). A
- * dispatcher that returns to the call itself comes to the same place.
+ * The dispatcher pops its return address, subtracts 0xb (it returns to the `ret` after `syscall` in the
+ * thunk) and expects argument 5 at 0x28 above. So there must be a landing 0xb bytes before the return
+ * address of the call: a short jump over three bytes and over the call (5 + 6 bytes). A dispatcher that
+ * returns to the instruction after the call reaches the same place.
  *
  *      rsp+0x00  where the thunk's caller's return address would be
  *          0x08  home space
@@ -378,21 +378,21 @@ ums_call_dispatcher:
         movq    0x08(%rdx),%rdx
         jmp     2f
         .globl  ums_dispatcher_landing, ums_dispatcher_landed
-ums_dispatcher_landing:                         /* a thread that is in a call is said to be here, */
+ums_dispatcher_landing:                         /* a thread inside a call has this program counter, */
         jmp     3f
         nop
         nop
         nop
 2:      call    *ums_dispatcher(%rip)
-ums_dispatcher_landed:                          /* or here */
+ums_dispatcher_landed:                          /* or this one */
 3:      addq    $0xb8,%rsp
         popq    %rdi
         popq    %rsi
         ret
         .seh_endproc
 
-/* ums_call_stub( stub in rcx, args in rdx ): the private copy of a patched stub; the frame
-   above. */
+/* ums_call_stub( stub in rcx, args in rdx ): call the private copy of a patched stub. The frame is that
+   of ums_call_dispatcher. */
         .globl  ums_call_stub
         .def    ums_call_stub; .scl 2; .type 32; .endef
         .p2align 4

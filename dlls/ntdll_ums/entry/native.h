@@ -13,7 +13,8 @@
 
 struct ums_context;
 
-/* Make a call that the table of calls lists, past its handler. args: UMS_MAX_ARGS of them. */
+/* Make a call past its handler. name: a row of hook_calls.c; args: UMS_MAX_ARGS values. Returns the
+   call's result. */
 uint64_t ums_native_call( const char *name, const uint64_t *args );
 
 /* Thread calls past their handlers: 0 or a status. context: a CONTEXT with its flags set; count: the
