@@ -1,31 +1,31 @@
 /*
- * Worker factories: objects and rules. Host-free, but for factory_host.h.
+ * Worker factories: objects and rules. Nothing here depends on the host; factory_host.h does.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * "Worker" is a UMS worker everywhere in this DLL; a thread that waits for work of a factory is
- * called a hand. docs/factories.md says what is ours and what the wineserver's.
+ * In this DLL "worker" always means a UMS worker. A thread that waits for work of a factory is called a
+ * hand. docs/factories.md says which part is ours and which the wineserver's.
  *
- * A queue is what Windows calls a KQUEUE, the inside of a completion port: factories on one port
- * share one. All that decides who runs is one 128-bit word: how many packets wait for a hand, how
- * many hands run, and the top of the stack of waiting hands. Each change of it is one
- * compare-and-swap, so none of it needs a lock: any thread may be suspended anywhere in here.
+ * A queue stands for the KQUEUE of Windows, the inside of a completion port; all factories of a port
+ * share one. One 128-bit word decides which hand runs: it holds the number of packets that no hand has
+ * yet, the number of running hands, and the top of the stack of waiting hands. Each change is one
+ * compare-and-swap and no lock is needed, so a thread may be suspended anywhere in this code.
  *
- * The word of a hand says what it does. Behind each transition: which thread makes it.
+ * The word of a hand holds its state. The right column says which thread makes the transition.
  *
  *     FREE --made--> STARTING --ready--> IDLE
- *     IDLE, RUNNING --wait, nothing there--> WAITING --sleeps--> ASLEEP          by itself
- *     WAITING, ASLEEP --a packet is there--> GIVEN              by whoever takes it off the stack
- *     WAITING, ASLEEP --time is over, shut down--> IDLE         by itself; it may still be linked
- *     GIVEN, IDLE, RUNNING --takes the packet--> RUNNING        by itself
- *     RUNNING --wait in the kernel--> BLOCKED --over--> RUNNING                  by itself
- *     RUNNING --call that may block--> INKERNEL(seq) --came back--> RUNNING      \ one of the two
- *     INKERNEL(seq) --takes too long--> BLOCKED                 by the manager   / wins the CAS
- *     any --the thread ends--> ENDED                            by itself, or whoever killed it
- *     ENDED, not linked --> FREE                                by the manager
+ *     IDLE, RUNNING --waits, no packet--> WAITING --sleeps--> ASLEEP             the hand
+ *     WAITING, ASLEEP --gets a packet--> GIVEN                  the thread that takes it off the stack
+ *     WAITING, ASLEEP --time-out, shut down--> IDLE             the hand; it may still be linked
+ *     GIVEN, IDLE, RUNNING --takes the packet--> RUNNING        the hand
+ *     RUNNING --waits in the kernel--> BLOCKED --over--> RUNNING                 the hand
+ *     RUNNING --call that may block--> INKERNEL(seq) --returns--> RUNNING        the hand    \ one of them
+ *     INKERNEL(seq) --takes too long--> BLOCKED                 the manager                  / wins the CAS
+ *     any --the thread ends--> ENDED                            the hand, or the thread that ended it
+ *     ENDED, not linked --> FREE                                the manager
  *
- * GIVEN, RUNNING and INKERNEL are counted as running in the queue's word, the others are not.
+ * The queue's word counts hands in GIVEN, RUNNING and INKERNEL as running, and no others.
  */
 #ifndef UMS_FACTORY_H
 #define UMS_FACTORY_H
@@ -39,8 +39,8 @@
 #define MAX_FACTORIES 16384
 #define MAX_HANDS     65535                     /* an index + 1 has 16 bits */
 
-#define RING_SLOTS    256                       /* packets of the real port in here */
-#define RING_FULL     64                        /* no more are fetched while there are as many */
+#define RING_SLOTS    256                       /* room for packets fetched from the real port */
+#define RING_FULL     64                        /* with this many, no more are fetched */
 
 struct ums_packet
 {
@@ -50,11 +50,11 @@ struct ums_packet
 enum hand_state
 {
     HAND_FREE,
-    HAND_STARTING,                              /* the thread was made, but is not ready */
+    HAND_STARTING,                              /* the thread exists, but is not ready */
     HAND_IDLE,
     HAND_WAITING,
     HAND_ASLEEP,
-    HAND_GIVEN,                                 /* a packet is its, and it counts as running */
+    HAND_GIVEN,                                 /* has been given a packet; counts as running */
     HAND_RUNNING,
     HAND_INKERNEL,
     HAND_BLOCKED,
@@ -62,24 +62,24 @@ enum hand_state
 };
 
 #define HAND_STATE  0xffu
-#define HAND_LINKED 0x100u                      /* it is on the stack of waiting ones */
-#define HAND_SEQ    0x10000u                    /* one step of the number of a call */
+#define HAND_LINKED 0x100u                      /* is on the stack of waiting hands */
+#define HAND_SEQ    0x10000u                    /* one step of the call number */
 
 struct ums_hand
 {
     _Atomic uint32_t word;                      /* the hand sleeps on it */
-    _Atomic uint32_t next;                      /* index + 1 of the one below on the stack */
+    _Atomic uint32_t next;                      /* index + 1 of the hand below it on the stack */
     _Atomic(struct ums_factory *) factory;      /* referenced */
     _Atomic(struct ums_queue *) queue;          /* of that factory */
     _Atomic uint32_t tid;
-    _Atomic uint32_t leaving;                   /* was told that it is idle */
-    _Atomic uint32_t unready;                   /* counted in starting, */
-    _Atomic uint32_t coming;                    /* in coming, */
-    _Atomic uint32_t entered;                   /* in in_kernel */
-    uint32_t guest;                             /* a thread that the factory has not made */
-    uint32_t spins;                             /* how long it looks before it sleeps */
-    uint32_t seen;                              /* the manager's: the word when it looked last */
-    void *thread;                               /* the manager's: a handle */
+    _Atomic uint32_t leaving;                   /* was told to leave, because it was idle */
+    _Atomic uint32_t unready;                   /* is counted in factory->starting */
+    _Atomic uint32_t coming;                    /* is counted in factory->coming */
+    _Atomic uint32_t entered;                   /* is counted in queue->in_kernel */
+    uint32_t guest;                             /* its thread was not made by the factory */
+    uint32_t spins;                             /* how often it reads its word before it sleeps */
+    uint32_t seen;                              /* manager only: the word at the last look */
+    void *thread;                               /* manager only: a handle */
 };
 
 union queue_word
@@ -90,64 +90,67 @@ union queue_word
     {
         uint16_t top;                           /* index + 1 of a hand */
         uint16_t running;
-        uint32_t pending;                       /* packets that nobody has been given */
-        uint64_t tag;                           /* counts changes: a top that went and came back
-                                                   fails the exchange */
+        uint32_t pending;                       /* packets that no hand has been given */
+        uint64_t tag;                           /* counts changes, against ABA: the exchange fails if
+                                                   top was removed and pushed again */
     };
 };
 
 struct ums_queue
 {
     union queue_word word;
-    uint64_t pad[6];                            /* a line of its own, nearly */
+    uint64_t pad[6];                            /* keeps other fields out of the word's cache line */
 
-    /* The packets' contents. They are put in here before they are counted as pending, so a thread
-       that was counted a packet finds one. */
-    _Atomic uint32_t releases;                  /* without content */
-    _Atomic uint32_t turn;                      /* which of the two is served first next */
-    _Atomic uint64_t head, tail;                /* of the ring; count on for ever */
+    /* The packets themselves. A packet is stored here before it is counted as pending, so a thread
+       that has taken one from the count finds one here. */
+    _Atomic uint32_t releases;                  /* packets without contents */
+    _Atomic uint32_t turn;                      /* serve releases or the ring first next time */
+    _Atomic uint64_t head, tail;                /* of the ring; they only grow */
     _Atomic uint64_t ring[RING_SLOTS][4];
 
     uint32_t concurrency;                       /* constant while refs > 0 */
-    _Atomic uint32_t refs;                      /* factories */
+    _Atomic uint32_t refs;                      /* number of its factories */
     _Atomic uint32_t full;                      /* the manager waits for room in the ring */
     _Atomic uint32_t in_kernel;                 /* hands in calls that may block */
-    _Atomic uint32_t watched;                   /* by the manager: are they blocked? */
-    void *port;                                 /* the manager's handle */
+    _Atomic uint32_t watched;                   /* the manager checks whether those are blocked */
+    void *port;                                 /* a handle of the manager's own */
 };
 
-#define FACTORY_SHUT 0x80000000u                /* in starting: so shutting down and counting those
-                                                   that start are one step, and so is making one */
+#define FACTORY_SHUT 0x80000000u                /* a bit of starting: so one step shuts the factory
+                                                   down and counts the starting hands, and one step
+                                                   checks it and adds a hand */
 
 struct ums_factory
 {
-    struct ums_queue *queue;                    /* constant from here .. */
+    struct ums_queue *queue;                    /* constant from here ... */
     void *start, *param;
     size_t stack_reserve, stack_commit;
-    void *object;                               /* our handle of what stands for it in the host */
+    void *object;                               /* our handle of the section that stands for it */
     uint64_t number;                            /* never used again in this process */
-                                                /* .. to here */
-    _Atomic uint32_t refs;                      /* the handles together, hands, calls under way */
-    _Atomic uint32_t open;                      /* there are handles, somewhere */
-    _Atomic uint32_t handles;                   /* of this process */
-    _Atomic uint32_t abroad;                    /* only others have handles: to be looked after */
-    _Atomic uint32_t asked;                     /* the manager is on its way */
-    _Atomic uint32_t creating;                  /* by the manager, right now */
+                                                /* ... to here */
+    _Atomic uint32_t refs;                      /* one for all handles together, one for each hand and
+                                                   for each call under way */
+    _Atomic uint32_t open;                      /* some process has a handle */
+    _Atomic uint32_t handles;                   /* handles of this process */
+    _Atomic uint32_t abroad;                    /* only other processes have handles; the manager
+                                                   checks whether that is still so */
+    _Atomic uint32_t asked;                     /* the manager has been woken for it */
+    _Atomic uint32_t creating;                  /* the manager is making a thread for it */
     _Atomic uint32_t paused;
     _Atomic uint32_t min, max, soft_max;
-    _Atomic uint32_t total;                     /* hands it has made that live */
-    _Atomic uint32_t starting;                  /* of those, not ready; FACTORY_SHUT */
-    _Atomic uint32_t coming;                    /* of those, have not waited yet */
-    _Atomic uint32_t staying;                   /* of those, not told to leave */
-    _Atomic uint32_t guests;                    /* threads that it has not made and that wait, or
+    _Atomic uint32_t total;                     /* live hands that the factory has made */
+    _Atomic uint32_t starting;                  /* those of them that are not ready; FACTORY_SHUT */
+    _Atomic uint32_t coming;                    /* those that have not waited yet */
+    _Atomic uint32_t staying;                   /* those that have not been told to leave */
+    _Atomic uint32_t guests;                    /* threads that it has not made, and that wait or
                                                    have waited */
     _Atomic uint32_t binding;
     _Atomic uint32_t infinite_goal, callback_type, stack_information, timeout_waiters, flags;
     _Atomic uint32_t cpu_sets;
     _Atomic int32_t  priority;
     _Atomic int64_t  timeout, retry_timeout, idle_timeout;
-    _Atomic int32_t  last_status;               /* of a creation */
-    _Atomic int64_t  retry_at;                  /* not before, if it is not 0 */
+    _Atomic int32_t  last_status;               /* of the last creation of a thread */
+    _Atomic int64_t  retry_at;                  /* make no thread before this time; 0: no limit */
 };
 
 /* ---- factory_queue.c ---- */
@@ -157,45 +160,45 @@ extern struct ums_pool ums_hand_pool, ums_queue_pool;
 int  ums_queue_init( void );
 struct ums_queue *ums_queue_alloc( uint32_t concurrency );
 union queue_word ums_queue_load( const struct ums_queue *q );
-/* Add packets, which are there, and take so many off the running ones; then hand out what can
-   be. */
+/* Count packets that have been stored, and count that many hands (leaving) as no longer running; then
+   give packets to waiting hands while the concurrency permits. */
 void ums_queue_give( struct ums_queue *q, uint32_t packets, uint32_t leaving );
-/* A hand runs again that was not counted. */
+/* Count one more running hand: it was blocked and is back. */
 void ums_queue_back( struct ums_queue *q );
-int  ums_queue_release( struct ums_queue *q );                        /* 0: too many */
-/* By one thread at a time. 0: no room */
+int  ums_queue_release( struct ums_queue *q );  /* add a packet without contents; 0: too many */
+/* Store a packet in the ring. One thread at a time. 0: no room */
 int  ums_queue_put( struct ums_queue *q, const struct ums_packet *packet );
 int  ums_queue_room( const struct ums_queue *q );
-/* A packet of the ring; when nobody waits any more. */
+/* Take a packet out of the ring; only when no hand waits any more. */
 int  ums_queue_drain( struct ums_queue *q, struct ums_packet *packet );
-/* Take ended hands off the stack. By one thread at a time. */
+/* Take ended hands off the stack. One thread at a time. */
 void ums_queue_purge( struct ums_queue *q );
 
 struct ums_hand *ums_hand_alloc( struct ums_factory *f, enum hand_state state );
 uint32_t ums_hand_index( const struct ums_hand *h );
 int  ums_hand_is_ready( struct ums_hand *h );   /* 0: it was not starting */
-/* 1: there is a packet for it. 0: it is on the stack. */
+/* 1: there is a packet for the hand. 0: the hand is on the stack now. */
 int  ums_hand_begin_wait( struct ums_hand *h );
 enum hand_woken
 {
-    WOKEN_GIVEN,                                /* there is a packet for it */
-    WOKEN_OVER,                                 /* the time is over, or the factory shut down: it
-                                                   waits no more */
-    WOKEN_POKED                                 /* since it had this number: it still waits */
+    WOKEN_GIVEN,                                /* the hand has been given a packet */
+    WOKEN_OVER,                                 /* time-out or shut down: the wait is over */
+    WOKEN_POKED                                 /* poked since it had this number; it still waits */
 };
-/* until: ke_clock's time; 0: for ever */
+/* until: a time of ke_clock; 0: for ever */
 enum hand_woken ums_hand_sleep( struct ums_hand *h, uint32_t number, int64_t until );
-void ums_hand_poke( struct ums_hand *h );       /* if it waits, it looks again */
+void ums_hand_poke( struct ums_hand *h );       /* let a waiting hand look again at its factory */
 uint32_t ums_hand_take( struct ums_hand *h, struct ums_packet *packets, uint32_t count );
-void ums_hand_rest( struct ums_hand *h );       /* it takes nothing, and does not run for it */
-int  ums_hand_block( struct ums_hand *h );      /* 0: it was not counted */
+void ums_hand_rest( struct ums_hand *h );       /* stop running; a packet that it was given goes back */
+int  ums_hand_block( struct ums_hand *h );      /* stop counting as running; 0: did not count */
 int  ums_hand_enter_kernel( struct ums_hand *h );
 void ums_hand_back( struct ums_hand *h );
-/* The manager: the same call as the last time it looked? Then it is blocked. 0: not in a call. */
+/* Manager only. If the hand is in the same call as at the last look, it is blocked from now on. 0: it is
+   not in a call. */
 int  ums_hand_watch( struct ums_hand *h );
-/* Its thread has ended, or will, without coming here again. 0: known already. */
+/* The thread of the hand has ended, or will end without calling us again. 0: this was known. */
 int  ums_hand_ended( struct ums_hand *h );
-/* By the manager: its slot is free again, if nobody can find it any more. */
+/* Manager only: free the slot of an ended hand if it is on no stack any more. */
 int  ums_hand_reap( struct ums_hand *h );
 
 static inline enum hand_state hand_state( uint32_t word )
@@ -209,7 +212,7 @@ extern struct ums_pool ums_factory_pool;
 
 int  ums_factory_init( void );
 struct ums_factory *ums_factory_alloc( struct ums_queue *q, uint32_t max );
-int  ums_factory_hold( struct ums_factory *f ); /* a reference, if it lives */
+int  ums_factory_hold( struct ums_factory *f ); /* take a reference; 0: the factory is gone */
 void ums_factory_unref( struct ums_factory *f );
 
 static inline int ums_factory_is_shut( const struct ums_factory *f )
@@ -217,56 +220,59 @@ static inline int ums_factory_is_shut( const struct ums_factory *f )
     return (atomic_load( &f->starting ) & FACTORY_SHUT) != 0;
 }
 
-/* What is asked of the object behind a handle; access is checked. value: as long as the class
-   says */
+/* The calls, once the handle and its access are checked. value: read with the length of its class */
 ums_status ums_factory_set( struct ums_factory *f, uint32_t info_class, uint64_t value );
 ums_status ums_factory_release( struct ums_factory *f );
-ums_status ums_factory_ready( struct ums_factory *f, struct ums_hand *h );  /* h: NULL, of others */
-uint32_t ums_factory_shutdown( struct ums_factory *f );     /* how many were starting */
+/* h: the hand of the calling thread, NULL if the factory has not made the thread */
+ums_status ums_factory_ready( struct ums_factory *f, struct ums_hand *h );
+uint32_t ums_factory_shutdown( struct ums_factory *f );     /* returns how many hands were starting */
 struct ums_factory_counts
 {
     uint32_t starting, waiting, total, releases;
 };
 void ums_factory_count( struct ums_factory *f, struct ums_factory_counts *counts );
 
-/* In two parts. 1: *n packets, or *status is an error. 0: it has to wait, which the other does. */
+/* A wait has two parts. This is the first. 1: there are *n packets, or *status is an error. 0: the
+   hand has to wait; ums_factory_wait_end does that. */
 int  ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct ums_packet *packets,
                              uint32_t count, uint32_t *n, ums_status *status );
-/* STATUS_SUCCESS and *n packets; STATUS_TIMEOUT: the hand is to leave */
+/* STATUS_SUCCESS and *n packets; STATUS_TIMEOUT: the hand has to leave */
 ums_status ums_factory_wait_end( struct ums_factory *f, struct ums_hand *h,
                                  struct ums_packet *packets, uint32_t count, uint32_t *n );
 
-/* A hand is about to wait in the kernel, or to make a call that may block; and is back. */
+/* Called before a hand waits in the kernel; before it makes a call that may block; and after either.
+   The first two return whether the last one must be called. */
 int  ums_hand_blocks( struct ums_hand *h );
 int  ums_hand_enters( struct ums_hand *h );
 void ums_hand_is_back( struct ums_hand *h );
-/* Its thread has ended, or will without doing anything here. 0: that is known. */
+/* The thread of the hand has ended, or will end without calling us again: uncount it everywhere. 0: this
+   was known. */
 int  ums_hand_exits( struct ums_hand *h );
-/* For a thread that the factory has not made. NULL: memory is short */
+/* A hand for the calling thread, which the factory has not made. NULL: out of memory */
 struct ums_hand *ums_hand_guest( struct ums_factory *f );
 
 /* ---- what the manager does, one thread at a time ---- */
 
-/* Should there be another hand? The four conditions, or the minimum. */
+/* Does the factory need another hand, by the four conditions or for its minimum? */
 int  ums_factory_wants( struct ums_factory *f );
-/* Can packets of its port become anybody's? */
+/* Can the factory's hands get packets of its port? */
 int  ums_factory_is_active( const struct ums_factory *f );
-/* A hand for a thread that is about to be made. NULL: none is wanted */
+/* A hand for a thread that the manager is about to make. NULL: none is wanted */
 struct ums_hand *ums_factory_make( struct ums_factory *f );
 void ums_factory_made( struct ums_factory *f, struct ums_hand *h, ums_status status );
-/* Packets were put into the queue. */
+/* The queue has changed, for example it has new packets: does one of its factories need a hand? */
 void ums_queue_check( struct ums_queue *q );
-/* Are those in calls blocked? 1: look again, when the time of grace is over */
+/* Check whether hands in calls are blocked. 1: check again after the grace period */
 int  ums_queue_watch( struct ums_queue *q );
-/* An ended hand that nobody can find any more: its slot is free. 0: not yet */
+/* Free the slot of an ended hand that is on no stack any more. 0: not yet */
 int  ums_hand_free( struct ums_hand *h );
 
 /* ---- the host: factory_threads.c ---- */
 
-/* There is something to do for the manager: it looks at everything after this. Enters the kernel if
-   it sleeps. */
+/* Make the manager look at everything again. Enters the kernel if the manager sleeps. */
 void ke_manager_wake( void );
-/* The last reference is gone. The host closes what is its own. last: of the queue, too */
+/* The last reference of the factory is gone: the host closes its handles. last: also the last of the
+   queue */
 void ke_factory_closed( struct ums_factory *f, int last );
 
 #endif /* UMS_FACTORY_H */

@@ -13,50 +13,51 @@
 #include "workerfactory.h"
 
 #define FACTORY_VALID_ACCESS 0x000f00ff         /* [seen] */
-#define FACTORY_BATCH 64                        /* packets that one wait returns at most */
+#define FACTORY_BATCH 64                        /* maximum number of packets that one wait returns */
 
 /* ---- factory_handle.c ---- */
 
 int ums_handles_init( void );
-/* A reference to the factory behind a handle with that access, or a status. Enters the kernel for a
-   handle that somebody else has put into this process. */
+/* Get a reference to the factory behind a handle that grants this access, or an error. Enters the kernel
+   for a handle that another process has put into this one. */
 NTSTATUS ums_factory_of_handle( HANDLE handle, ACCESS_MASK access, struct ums_factory **f );
-/* A copy of any handle, the shim's own, with the same access. */
+/* Make a copy of any handle, with the same access. The copy is one of the shim's own handles. */
 NTSTATUS ums_handle_copy( HANDLE handle, HANDLE *copy, ACCESS_MASK *access );
-/* By asking the host: a reference to the factory that any handle of it is of, or NULL. */
+/* Ask the host which factory a handle belongs to: a reference, or NULL. */
 struct ums_factory *ums_factory_of_object( HANDLE handle );
-/* What was asked for, without generic rights and those that factories do not have. */
+/* Map generic rights, and drop those that factories do not have. */
 ACCESS_MASK ums_factory_access( ACCESS_MASK access );
-/* A handle that was just made. */
+/* Note a new handle of a factory. */
 void ums_handle_is_factory( HANDLE handle, struct ums_factory *f, ACCESS_MASK access );
-/* One of the shim's own, from when it is made; and its end. */
+/* Note a new handle of the shim's own; close one. */
 void ums_handle_own( HANDLE handle );
 void ums_handle_close_own( HANDLE handle );
-/* The concurrency with which a port was made; 0: not known */
+/* The concurrency with which a port was made; 0: unknown */
 uint32_t ums_handle_concurrency( HANDLE port );
-/* Has the last handle of a factory that has none here gone elsewhere, too? The manager's. */
+/* Manager only: if this process has no handle of the factory, check whether others still have one. */
 void ums_factory_look_abroad( struct ums_factory *f );
 
 int ums_is_this_process( HANDLE process );
 
-/* For the entry hook. */
+/* ---- for the entry hook ---- */
+
 enum handle_kind
 {
     ENTRY_NONE,
     ENTRY_FACTORY,
     ENTRY_PORT,
-    ENTRY_OWN,                                  /* the shim's: to the program there is none */
+    ENTRY_OWN,                                  /* the shim's own: invalid for the program */
     ENTRY_CLOSING,
     ENTRY_OBJECT                                /* a local object's: core/objects.h */
 };
 
-/* What the table has of a handle: an entry, and what is in it. */
+/* The entry of a handle in the table; below, what it says. */
 uint64_t ums_handle_entry( HANDLE handle );
 enum handle_kind ums_entry_kind( uint64_t entry );
 struct ums_factory *ums_entry_factory( uint64_t entry );
 uint32_t ums_entry_value( uint64_t entry );
-/* Around NtClose: the entry that says "is being closed", and in *before what it was; 0 if there is
-   nothing to note. */
+/* Called before NtClose: sets the entry to "is being closed" and returns it; *before is what it was.
+   Returns 0 if the handle has no entry. */
 uint64_t ums_handle_closing( HANDLE handle, uint64_t *before );
 void ums_handle_closed( HANDLE handle, uint64_t now, uint64_t before, NTSTATUS status );
 /* handle is a copy of what has this entry. It has the access that it was really given. */
@@ -71,11 +72,12 @@ void ums_handle_is_port( HANDLE handle, uint32_t concurrency );
 enum ums_foreign { FOREIGN_RELEASE, FOREIGN_SET, FOREIGN_SHUTDOWN, FOREIGN_QUERY,
                    FOREIGN_WAIT };
 
-/* What stands for a factory in the host; and what other processes have to know of it. 0: memory is
-   short */
+/* Make the section that stands for a factory in the host; write into it what other processes need.
+   The second returns 0 if memory is short. */
 NTSTATUS ums_factory_object( const OBJECT_ATTRIBUTES *attributes, HANDLE *object );
 int ums_factory_show( struct ums_factory *f );
-/* The call in the process whose factory it is. STATUS_OBJECT_TYPE_MISMATCH: it is none. Waits. */
+/* Make the call in the process that has made the factory, and wait for it. STATUS_OBJECT_TYPE_MISMATCH:
+   the handle is not a factory's. */
 NTSTATUS ums_factory_foreign( HANDLE handle, ACCESS_MASK access, enum ums_foreign what,
                               ULONG info_class, uint64_t *value,
                               WORKER_FACTORY_BASIC_INFORMATION *info );
@@ -85,9 +87,9 @@ NTSTATUS ums_factory_foreign_wait( HANDLE handle, struct ums_packet *packets, ui
 /* ---- factory_nt.c ---- */
 
 void ums_factory_fill( struct ums_factory *f, WORKER_FACTORY_BASIC_INFORMATION *info );
-/* What asks for threads at once has them when it returns. */
+/* Set a value. If it asks for threads, they exist when this returns. */
 NTSTATUS ums_factory_set_and_wait( struct ums_factory *f, ULONG info_class, uint64_t value );
-/* By the calling thread, whoever has made it. */
+/* Wait with the calling thread. The factory need not have made it. */
 NTSTATUS ums_factory_wait( struct ums_factory *f, struct ums_packet *packets, uint32_t count,
                            uint32_t *n );
 
@@ -108,7 +110,7 @@ static inline struct ums_hand *ums_hand_current( void )
 
 void ums_set_hand( struct ums_hand *h );
 int ums_manager_init( void );
-/* When the manager has been round once: what it was woken for is done. */
+/* Wait until the manager has done one whole round: it has then handled what it was woken for. */
 void ums_manager_wait( void );
 /* The hand of a thread, or NULL. */
 struct ums_hand *ums_hand_of_thread( uint32_t tid );
