@@ -33,7 +33,7 @@
 #define MAX_NAMES    64
 #define EXIT_REFUSED 2
 
-/* one module of the host, and what becomes of its names */
+/* one module of the host, and its names that are redirected */
 struct host_module
 {
     BYTE              *base;
@@ -42,7 +42,7 @@ struct host_module
     size_t             count;
 };
 
-/* too large for a stack that may be small, and needed once */
+/* static, because a stack may be too small for it; used once */
 struct attachment
 {
     struct host_module   kernel32;
@@ -111,8 +111,8 @@ static BOOL is_prefix_kernel32( const BYTE *kernel32 )
     return forwarder != NULL;
 }
 
-/* That kernel32 is a copy of the one of a certain Wine. It often works in another Wine too, but
- * nobody promises that. */
+/* That kernel32 is a modified copy of the file of one version of Wine. It often works in another
+ * version, but not always: log it if the versions differ. */
 static void check_prefix( const BYTE *kernel32 )
 {
     const IMAGE_NT_HEADERS64 *nt = nt_headers( kernel32 );
@@ -139,7 +139,7 @@ static void find_system( struct host_module *module )
         module->system[i] = export_find( module->base, module->names[i].name );
 }
 
-/* kernelbase gets none of the names that it lacks */
+/* do not add names to kernelbase that it does not have */
 static void drop_missing( struct host_module *module )
 {
     size_t i, kept = 0;
@@ -153,8 +153,8 @@ static void drop_missing( struct host_module *module )
     module->count = kept;
 }
 
-/* Whatever kernel32_ums and ntdll_ums export replaces what kernel32, kernelbase and ntdll have
- * under that name. */
+/* Each export of kernel32_ums and ntdll_ums replaces the function of the same name in kernel32,
+ * kernelbase and ntdll. */
 static const char *find_modules( struct attachment *attachment )
 {
     struct host_module *kernel32 = &attachment->kernel32, *kernelbase = &attachment->kernelbase;
@@ -310,11 +310,11 @@ static BOOL add_image( struct attachment *attachment, BYTE *image, DWORD rva, BO
     return TRUE;
 }
 
-/* kernel32 is not among them: its CreateRemoteThreadEx and the other doors are jumps through its
- * own import slots, to kernelbase. With those slots set, an address of kernel32's that somebody
- * looked up before we were here leads to us, too. Our own calls to the host go to kernelbase's
- * functions (ums_original), so they do not come back. An address in kernelbase itself, looked up
- * early, stays the host's. */
+/* kernel32 is not one of them: its CreateRemoteThreadEx and similar functions jump to kernelbase through
+ * kernel32's own import slots. With those slots set, an address in kernel32 that was looked up before
+ * the redirection leads to us, too. Our own calls to the host go to kernelbase's functions
+ * (ums_original), so they do not come back. An address in kernelbase that was looked up before still
+ * leads to the host. */
 static BOOL is_left_alone( const struct attachment *attachment, const BYTE *image )
 {
     return image == attachment->self || image == attachment->ntdll_ums || image == attachment->exe
@@ -364,7 +364,7 @@ static BOOL add_headers( struct attachment *attachment )
 }
 
 /***********************************************************************
- * the whole
+ * the steps together
  */
 static BOOL system_ums_works( HMODULE kernel32 )
 {
@@ -447,8 +447,8 @@ static void attach( struct attachment *attachment )
     if (!error) error = ums_ntdll->activate();
     if (!error) error = redirect( attachment );
     if (error) refuse( attachment, error );
-    /* in a prefix the children have it by themselves, but for those that ask for nothing but
-       ntdll's names: where the launcher has served, it serves them too */
+    /* in a prefix, children get the shim through kernel32, except programs that use only ntdll's names;
+       so if this process got it from the launcher, its children get it in the same way */
     else settle( (HMODULE)attachment->self, attachment->block || !prefix );
 }
 

@@ -9,12 +9,12 @@
 
 #include <windows.h>
 
-/* Whether this process was started by umsrun or by a process of its, has the shim in its file, runs
- * in a prefix that has it, or imports ordinal 1 of kernel32_ums.dll. */
+/* Is the shim wanted in this process? TRUE if umsrun or one of its children has started it, if its file
+ * or its prefix has the shim, or if it imports ordinal 1 of kernel32_ums.dll. */
 BOOL ums_attach_requested( void );
 
-/* Ordinal 1. Whoever puts kernel32_ums.dll into a program's import table needs something to import
- * from it; by importing this it asks for the redirection. Nobody calls it. */
+/* Ordinal 1. A tool that adds kernel32_ums.dll to a program's import table needs something to import from
+ * it; importing this asks for the redirection. It is never called. */
 void WINAPI ums_injected( void );
 
 /* Redirects the host's names to the shim for the whole process, all or nothing, and gives the shim
@@ -25,13 +25,13 @@ void WINAPI ums_injected( void );
 BOOL ums_attach( HMODULE self );
 
 /* The host's own CreateRemoteThreadEx, UpdateProcThreadAttribute, InitializeProcThreadAttributeList
- * or DeleteProcThreadAttributeList, whether names are redirected or not. Any thread; looks it up at
- * the first time. */
+ * or DeleteProcThreadAttributeList, whether names are redirected or not. Any thread; the first call
+ * looks the function up. */
 void *ums_original( const char *name );
 
-/* A process was created by this one and has not run yet: it gets the shim, unless UMS_CHILDREN=0 or
- * the shim is not for it (32-bit, helpers of the host ...). Any thread that may make system calls;
- * last error is kept. */
+/* Gives the shim to a process that this one has created and that has not run yet, unless UMS_CHILDREN=0
+ * or the shim cannot serve it (32-bit programs, helpers of the host ...). Any thread that may make system
+ * calls; keeps the last error. */
 void ums_child_created( HANDLE process );
 
 #endif /* KERNEL32_UMS_ATTACH_H */

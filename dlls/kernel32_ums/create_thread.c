@@ -5,9 +5,10 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The attribute list is the system's, and its entries have had one shape since Vista (Wine's is the
- * same): a head, then { attribute, size, value }. The system's UpdateProcThreadAttribute refuses
- * ours, so this file writes the entry itself. Before the first time it checks the shape by a trial.
+ * The attribute list belongs to the system. Its layout has not changed since Vista, and is the same in
+ * Wine: a header, then entries of { attribute, size, value }. The system's UpdateProcThreadAttribute
+ * refuses our attribute, so this file writes the entry itself. Before the first time it checks the
+ * layout with a list of its own.
  */
 
 #define UMS_CHANNEL LOG_CHANNEL_api
@@ -22,7 +23,7 @@
 #include "private/ums_private.h"
 
 #ifndef ERROR_OBJECT_NAME_EXISTS
-#define ERROR_OBJECT_NAME_EXISTS 698            /* mingw-w64 10 has no name for it */
+#define ERROR_OBJECT_NAME_EXISTS 698            /* missing in mingw-w64 10 */
 #endif
 
 #define UMS_MASK (1u << (PROC_THREAD_ATTRIBUTE_UMS_THREAD & PROC_THREAD_ATTRIBUTE_NUMBER))
@@ -42,7 +43,7 @@ struct attribute_list
     DWORD count;
     DWORD pad;
     DWORD_PTR unknown;
-    struct attribute attrs[MAX_ATTRIBUTES];     /* as many as the list was made for */
+    struct attribute attrs[MAX_ATTRIBUTES];     /* the number that the list was made for */
 };
 
 typedef BOOL (WINAPI *update_fn)( LPPROC_THREAD_ATTRIBUTE_LIST, DWORD, DWORD_PTR, PVOID, SIZE_T,
@@ -65,7 +66,7 @@ VOID WINAPI DeleteProcThreadAttributeList( LPPROC_THREAD_ATTRIBUTE_LIST list )
     ((delete_fn)ums_original( "DeleteProcThreadAttributeList" ))( list );
 }
 
-/* Does a list for two attributes with one known attribute in it have the expected shape? */
+/* Does a list for two attributes, with one known attribute in it, have the expected layout? */
 static BOOL layout_fits( void )
 {
     update_fn update = (update_fn)ums_original( "UpdateProcThreadAttribute" );
@@ -122,7 +123,7 @@ BOOL WINAPI UpdateProcThreadAttribute( LPPROC_THREAD_ATTRIBUTE_LIST opaque, DWOR
     return TRUE;
 }
 
-/* Split a list: the UMS attribute, and in rest all others. */
+/* Returns the value of the UMS attribute, NULL if there is none; *rest gets all other attributes. */
 static const UMS_CREATE_THREAD_ATTRIBUTES *find_ums( const struct attribute_list *list,
                                                      struct attribute_list *rest )
 {
@@ -143,8 +144,8 @@ static const UMS_CREATE_THREAD_ATTRIBUTES *find_ums( const struct attribute_list
     return ums;
 }
 
-/* The thread is always created suspended: it has to be known as a worker before it runs, and before
-   another thread can touch it. */
+/* The thread is always created suspended, because it must be registered as a worker before it runs and
+   before another thread can use its handle. */
 HANDLE WINAPI CreateRemoteThreadEx( HANDLE process, LPSECURITY_ATTRIBUTES sa, SIZE_T stack,
                                     LPTHREAD_START_ROUTINE start, LPVOID param, DWORD flags,
                                     LPPROC_THREAD_ATTRIBUTE_LIST list, LPDWORD id )

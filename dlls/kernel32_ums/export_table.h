@@ -25,7 +25,7 @@ IMAGE_DATA_DIRECTORY *export_directory_entry( const void *base );
 /* The address that the module's own table gives for NAME; NULL if absent or forwarded elsewhere. */
 void *export_find( const void *base, const char *name );
 
-/* The same in a table that is not in place yet. */
+/* The same in a table that is not installed yet. */
 void *export_table_find( const void *base, IMAGE_DATA_DIRECTORY range, const char *name );
 
 /* What the module's own table forwards NAME to; NULL if absent or a function. */
@@ -35,13 +35,13 @@ const char *export_forwarder( const void *base, const char *name );
  * than MAX. */
 size_t export_list( const void *base, struct export_name *names, size_t max );
 
-/* Bytes that export_table_build will need at most; 0 if the module's table does not fit. */
+/* The maximum number of bytes that export_table_build needs; 0 if the module's table does not fit. */
 size_t export_table_size( const void *base, const struct export_name *names, size_t count );
 
 /* Builds the table for the module at BASE in MEM, which is writable, zeroed, above BASE by less
- * than 4 GB and has the size that export_table_size told. Ordinals stay. Returns what the module's
- * export_directory_entry is to become, {0,0} if the table does not fit. Its first *CODE_SIZE bytes,
- * whole pages, must become executable. Nothing outside MEM is written. */
+ * than 4 GB and has the size that export_table_size has returned. Ordinals do not change. Returns the new
+ * value for the module's export_directory_entry, {0,0} if the table does not fit. The caller must make
+ * the first *CODE_SIZE bytes of MEM, whole pages, executable. Nothing outside MEM is written. */
 IMAGE_DATA_DIRECTORY export_table_build( const void *base, void *mem,
                                          const struct export_name *names, size_t count,
                                              size_t *code_size );

@@ -16,7 +16,7 @@
 #define MAX_THUNKS      65536           /* of all descriptors together */
 #define ALIGN_UP( x, n ) (((x) + (n) - 1) & ~((ULONG64)(n) - 1))
 
-/* who gets an imported name */
+/* the DLL from which a name is imported */
 enum owner { OWNER_HOST, OWNER_NTDLL, OWNER_KERNEL32, OWNER_NONE };
 
 static const char not_windows[] = "is not a Windows program";

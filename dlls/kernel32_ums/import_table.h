@@ -1,7 +1,7 @@
 /*
  * The import table of a program that has to load the shim: our DLLs first, then its own
- * descriptors; UMS names point to our DLLs. Host-free: it is built for processes (inject.c) and for
- * files (programs/umsrun/pe_image.c), and tested natively.
+ * descriptors; UMS names point to our DLLs. It is used for processes (inject.c) and for files
+ * (programs/umsrun/pe_image.c). It does not depend on the host, and is tested natively.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -18,7 +18,7 @@ struct import_table
     IMAGE_DATA_DIRECTORY      imports;      /* of the image, as it was linked */
     IMAGE_DATA_DIRECTORY      bound;
 
-    /* the walk's own; `block` is NULL while the room is counted */
+    /* state of the walk; `block` is NULL while the size is computed */
     struct inject_block      *block;
     DWORD                     rva;          /* of the block */
     IMAGE_IMPORT_DESCRIPTOR  *descriptors;
@@ -36,15 +36,15 @@ const char *inject_check_image( const void *headers, size_t size );
 /* The same, and whether the shim can serve it: programs only. */
 const char *inject_check_headers( const void *headers, size_t size );
 
-/* Takes the directories out of the headers, which inject_check_headers has passed; what an earlier
- * block at the import directory has noted is what counts. */
+/* Takes the directories from the headers, which inject_check_headers has accepted. If an earlier block is
+ * at the import directory, the directories that it has noted are used. */
 void import_table_init( struct import_table *table, const IMAGE_NT_HEADERS64 *nt );
 
 /* Bytes that the block needs; 0 if the image's table is damaged or of an unknown kind. */
 DWORD import_table_size( struct import_table *table );
 
-/* Fills BLOCK, which is zeroed but for the paths, has that size and will lie at RVA of the image.
- * *IMPORTS is what the image's directory is to become. FALSE as above. */
+/* Fills BLOCK, which has that size, is zeroed except for the paths, and will be at RVA of the image.
+ * *IMPORTS gets the new value of the image's import directory. FALSE: as for a size of 0. */
 BOOL import_table_write( struct import_table *table, struct inject_block *block, DWORD rva,
                          DWORD size, DWORD flags, IMAGE_DATA_DIRECTORY *imports );
 

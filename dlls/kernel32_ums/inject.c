@@ -222,7 +222,7 @@ done:
     return error;
 }
 
-/* A block above the image comes from umsrun or a parent. A block inside it comes from the file. */
+/* A block above the image was written by umsrun or the parent process; one inside it is in the file. */
 struct inject_block *inject_find_block( void *base )
 {
     const IMAGE_DOS_HEADER *dos = base;
@@ -230,6 +230,6 @@ struct inject_block *inject_find_block( void *base )
     DWORD rva = nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
     struct inject_block *block = (struct inject_block *)((BYTE *)base + rva) - 1;
 
-    if (rva % PAGE < sizeof(*block)) return NULL;       /* not ours: that lies in the same page */
+    if (rva % PAGE < sizeof(*block)) return NULL;       /* our block begins in the same page */
     return block->magic == INJECT_MAGIC && block->version == INJECT_VERSION ? block : NULL;
 }

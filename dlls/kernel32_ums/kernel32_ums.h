@@ -12,7 +12,7 @@
 
 struct ums_private;
 
-/* What ntdll_ums offers beyond its exports. Written before anything else runs. */
+/* The private interface of ntdll_ums. Written before anything else runs. */
 extern const struct ums_private *ums_ntdll;
 
 /* TRUE for STATUS_SUCCESS; else FALSE with the last error set. */

@@ -35,6 +35,6 @@ BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved 
     memcpy( ums_log_levels, ums_ntdll->log_levels, sizeof(ums_log_levels) );
     DisableThreadLibraryCalls( instance );
     if (ums_attach_requested()) return ums_attach( instance );
-    ums_ntdll->activate();                      /* if it fails, every call says so */
+    ums_ntdll->activate();                      /* if it fails, every UMS call fails with an error */
     return TRUE;
 }

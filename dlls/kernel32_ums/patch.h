@@ -16,7 +16,7 @@ struct patch_word
     ULONG64  new;
 };
 
-/* Not shared: one thread fills and applies it. Zeroed at first. */
+/* One thread fills and applies it; must be zeroed before. */
 struct patch
 {
     struct patch_word *words;
@@ -27,11 +27,11 @@ struct patch
 /* Notes a word; nothing is written yet. FALSE: no memory. */
 BOOL patch_add( struct patch *patch, void *where, ULONG64 value );
 
-/* Writes the words in the order of their addition, read-only pages included, each with one store.
- * FALSE: one could not be written, and those before it are as they were. */
+/* Writes the words in the order in which they were added, each with one store, also in read-only pages.
+ * FALSE: one could not be written; those before it have their old values again. */
 BOOL patch_apply( const struct patch *patch );
 
-/* Puts the old values back, last one first. */
+/* Writes the old values back, in reverse order. */
 void patch_undo( const struct patch *patch );
 
 void patch_free( struct patch *patch );

@@ -24,7 +24,7 @@ BOOL ums_set_status( NTSTATUS status )
     return FALSE;
 }
 
-/* The same for calls that create something; the thread holds nothing of ours. */
+/* The same for calls that create an object. They may log: the thread holds nothing of the shim's. */
 static BOOL made( const char *name, NTSTATUS status )
 {
     if (status) ums_trace( "%s: status %08lx", name, (ULONG)status );

@@ -1,5 +1,5 @@
 /*
- * ke.h: the interface to the host ("kernel executive"). The core uses the host through this alone.
+ * ke.h: the interface to the host ("kernel executive"). The core uses nothing else of the host.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -21,15 +21,15 @@ struct ums_scheduler;
 
 /* Reserve size bytes; NULL when there is no room. Only at start. */
 void *ke_reserve( size_t size );
-/* Make part of a reservation usable and zero. Memory that is usable already stays as it is. 0 when
-   memory is short. Enters the kernel, takes no user-mode lock. */
+/* Make part of a reservation usable and zero. Memory that is already usable does not change. Returns 0
+   if memory is short. Enters the kernel, takes no user-mode lock. */
 int ke_commit( void *addr, size_t size );
 
 /* ---- waiting on a word of this process ---- */
 
 /* Sleep while *word == value, until ke_wake or the time-out (relative, 100 ns; NULL: none).
-   May return without a reason; the caller looks again. On Wine this is a raw futex, outside any NT
-   call: a parked home thread has no system-call frame. */
+   Spurious returns are allowed; the caller checks the word again. On Wine this is a raw futex, outside
+   any NT call: a parked home thread has no system-call frame. */
 void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
 /* Wake one sleeper, or all. If the word's memory has another use by now, the wake-up is spurious;
    it never faults. */
@@ -59,20 +59,19 @@ void ke_set_current( struct ums_context *context );
 void *ke_teb( void );
 uint32_t ke_thread_id( void );
 
-/* The calling thread's name for ke_find_sleep and ke_in_fault; 0 where the host tells nothing of
+/* An id of the calling thread for ke_find_sleep and ke_in_fault; 0 if the host gives no information about
    threads. */
 uint32_t ke_host_thread( void );
 
-/* What the host keeps in each context; only the host looks inside. Zero in a slot that was never
-   used. */
+/* The host's part of a context; only the host reads or writes it. Zero in a slot that was never used. */
 struct ke_part
 {
     _Alignas(8) unsigned char opaque[KE_PART_SIZE];
 };
 
-/* The calling thread becomes the context's thread; the context's thread, which may be another one,
-   stops being that. In between the host notices when another process suspends or ends the thread.
-   Enter the kernel. */
+/* enters: the calling thread becomes the context's thread. leaves: the context's thread, which may not be
+   the calling one, stops being that. In between the host notices if another process suspends or ends
+   the thread. Both enter the kernel. */
 void ke_thread_enters( struct ums_context *context );
 void ke_thread_leaves( struct ums_context *context );
 /* The context is given to a new thread; the thread that had it before may still be ending. */
@@ -86,26 +85,26 @@ struct ke_place
 enum ke_sleep
 {
     KE_UNKNOWN,                                 /* the host does not tell */
-    KE_AWAKE,                                   /* it runs, or waits for nothing but a processor */
-    KE_AWAITS_ANSWER,                           /* of somebody who answers at once */
+    KE_AWAKE,                                   /* it runs, or is ready to run */
+    KE_AWAITS_ANSWER,                           /* it waits for a server that answers at once */
     KE_ASLEEP
 };
 
-/* What does a thread do that is in a call? Where it sleeps, place says where; two sleeps may be in
-   the same place. Enters the kernel. */
+/* What does a thread do inside a call? If it sleeps, *place says where; two different sleeps may have the
+   same place. Enters the kernel. */
 enum ke_sleep ke_find_sleep( uint32_t host_thread, struct ke_place *place );
 
-/* Does a thread sleep, outside the kernel's calls, for a page? And where. 0 if it has ended. */
+/* Does a thread sleep in a page fault, outside any call? *place says where. 0 also if it has ended. */
 int ke_in_fault( uint32_t host_thread, struct ke_place *place );
-/* The worker, whose word is given, runs at home and was found sleeping there for some time: it will
-   be taken off its scheduler, if it still does (ums_worker_faulted), and queued when the fault is
-   over. Enters the kernel. */
+/* The worker with this word runs at home and was found sleeping at this place for some time. If it still
+   does, ums_worker_faulted takes it off its scheduler; it is queued when the fault is over. Enters the
+   kernel. */
 void ke_report_fault( struct ums_context *w, uint64_t word, const struct ke_place *place );
 
 /* Resume the worker's thread, which another thread has suspended. Enters the kernel. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid );
 
-/* Something did not happen in UMS_PATIENCE (core/patience.h): log it. Enters the kernel. */
+/* The awaited thing did not happen within UMS_PATIENCE (core/patience.h): log it. Enters the kernel. */
 void ke_gave_up( const char *awaited );
 
 /* End the calling thread without notifying anybody. */
@@ -157,11 +156,10 @@ enum ke_preempted
     KE_CARRIER_GONE                             /* the carrier has ended, and the worker with it */
 };
 
-/* Take w, which runs on s's thread as we look (s may be wrong or NULL), off it: that thread will
-   call ums_left_preempted on its base, with the whole state of the worker saved. Not on the
-   scheduler's own thread. Enters the kernel. WORD_SUSPENDED or WORD_HOLD is set: so a worker that
-   makes one call after the other, or stands still, leaves by itself with its next call
-   (ums_worker_give_way). */
+/* Take w off the thread of s, on which it seems to run (s may be wrong or NULL). That thread will save
+   the whole state of the worker and call ums_left_preempted on its base. Must not be called on the
+   scheduler's own thread. Enters the kernel. WORD_SUSPENDED or WORD_HOLD is set before: so if this does
+   not succeed, the worker leaves by itself at its next call (ums_worker_give_way). */
 enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w );
 
 #endif /* UMS_KE_H */

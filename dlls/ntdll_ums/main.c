@@ -80,7 +80,7 @@ static void choose( const char *subject, const char *name, int taken, const char
     if (choice_count < MAX_CHOICES) choices[choice_count++] = choice;
 }
 
-/* The first that fits, or the one that is wanted. */
+/* The first hook that fits, or the one that UMS_HOOK names. */
 static const struct hook *find_hook( const char **why )
 {
     const char *wanted = ums_setting_text( SETTING_HOOK );
@@ -146,8 +146,9 @@ static int start_carry( const struct hook *hook, const char **why )
     return 0;
 }
 
-/* The engine is known before the hook is installed: what the hook has to see depends on it. Any
-   doubt, and nobody insists: handoff, which works everywhere. NULL: *why says what does not fit. */
+/* Choose the engine before the hook is installed, because the hook needs to know it. In case of doubt
+   it is handoff, which works everywhere, unless the user asked for carry. NULL: *why says what does
+   not fit. */
 static const char *start_engine( const struct hook *hook, const char **why )
 {
     const char *wanted = ums_setting_text( SETTING_ENGINE ), *unseen;
@@ -184,8 +185,9 @@ static void choose_park( void )
     choose( "park", "address", !futex, futex ? "not needed" : "it works everywhere" );
 }
 
-/* A thread that sleeps with RtlWaitOnAddress in its parking place waits for alerts of its own. NULL, or why
-   the host has to make the waits. Before the hook is chosen: what it has to see depends on it. */
+/* Can workers wait without a kernel call (core/wait.c)? NULL, or why the host has to make the waits. If
+   home threads park in RtlWaitOnAddress, they wait for alerts of their own there, so it cannot be done.
+   Called before the hook is chosen, because the hook needs to know it. */
 static const char *start_waits( void )
 {
     const char *why = !lstrcmpA( ums_setting_text( SETTING_USER_WAITS ), "off" )
@@ -197,7 +199,7 @@ static const char *start_waits( void )
     return why;
 }
 
-/* The hook may have found a reason against it. */
+/* The hook may have found a reason against such waits. */
 static void choose_waits( const char *why )
 {
     if (!why && !ums_waits_here) why = "other software has patched these calls, and wants to see them";
@@ -213,9 +215,9 @@ static const char *host_name( void )
     return version ? version() : NULL;
 }
 
-/* NULL, or why not. Before Wine 6 ntdll is a Unix library: its functions cross no border where a call
-   could be seen, and which of the two hooks has failed how says nothing to anybody. A Wine that is
-   newer than we are may have other stubs. */
+/* NULL, or a message that explains why no hook fits this version of Wine. Before Wine 6, ntdll is a Unix
+   library: there is no place where a hook could see a call, and the reason of each hook would help
+   nobody. A Wine newer than those we know may have other stubs. */
 static const char *check_wine( const char *version )
 {
     static char refusal[200];
@@ -228,7 +230,7 @@ static const char *check_wine( const char *version )
     return refusal;
 }
 
-/* NULL, or why it cannot be done here. */
+/* Start UMS. NULL, or why it cannot run here. */
 static const char *start( void )
 {
     const char *why = "memory is short", *engine, *wine = host_name(), *refusal, *no_waits;
@@ -250,7 +252,7 @@ static const char *start( void )
     choose_waits( no_waits );
     tell_objects( hook );
 
-    /* threads may be inside the hook at any time from now on */
+    /* from now on any thread may be inside the hook, so this DLL must stay loaded */
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                         (const char *)&private_interface, &pinned );
     ums_straight = ums_carry && !ums_recording && !hud;
@@ -268,8 +270,8 @@ static const char *start( void )
     return NULL;
 }
 
-/* Nothing of the process is changed before somebody wants UMS of us: on a host whose own UMS
-   serves nobody does. Any thread; whoever comes second waits for the first. */
+/* Start UMS at the first request. Before that, nothing in the process is changed: on a host with UMS of
+   its own there is no request. Any thread; a second caller waits for the first. */
 static const char *activate( void )
 {
     static LONG state;                          /* 0 not started, 1 starting, 2 done */
@@ -286,12 +288,12 @@ static const char *activate( void )
 
 static const struct ums_choice *get_choices( uint32_t *count )
 {
-    activate();                                 /* they are written once, by then */
+    activate();                                 /* writes the choices, once */
     *count = choice_count;
     return choices;
 }
 
-/* For the two calls that everything begins with. Says why, once, if it cannot be done. */
+/* For the two calls that every client makes first. On failure, logs the reason once. */
 int ums_active( void )
 {
     static LONG told;

@@ -7,8 +7,8 @@
 #ifndef UMS_MAIN_H
 #define UMS_MAIN_H
 
-/* Start the core and the hook if that has not happened. 0 if the host does not fit; one line
-   says why. Any thread. */
+/* Start the core and the hook, if they have not been started. Returns 0 if UMS cannot run on this host;
+   one line in the log says why. Any thread. */
 int ums_active( void );
 
 #endif /* UMS_MAIN_H */

@@ -36,7 +36,7 @@ NTSTATUS NTAPI RtlGetUmsCompletionListEvent( PVOID list, PHANDLE event )
     return ums_list_event( list, event );
 }
 
-/* A worker that waits here is blocked like in any kernel call. */
+/* A worker that waits here is blocked, as in any kernel call. */
 NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER timeout,
                                                  PVOID *first )
 {
@@ -137,8 +137,7 @@ NTSTATUS NTAPI RtlExecuteUmsThread( PVOID context )
     return ums_execute( context, status_itself );
 }
 
-/* A call of nothing but a jump at its end, so that a carried worker's switch returns to our caller
-   at once. */
+/* Ends in a tail call, so a carried worker's switch returns directly to our caller. */
 NTSTATUS NTAPI RtlUmsThreadYield( PVOID param )
 {
     return ums_yield( param, STATUS_SUCCESS, status_itself );

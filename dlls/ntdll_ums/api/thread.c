@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The loader's part of a worker's start, DLL_THREAD_ATTACH included, runs before it is queued, as
- * in an ordinary thread: it holds the loader lock, and a worker that was parked in there would keep
- * everybody out. On Windows it probably runs as worker code [guess].
+ * The loader's part of a worker's start, including DLL_THREAD_ATTACH, runs before the worker is queued,
+ * as in an ordinary thread. It holds the loader lock, and a worker parked in it would keep every other
+ * thread out. On Windows it probably runs as worker code [guess].
  */
 
 #define UMS_CHANNEL LOG_CHANNEL_worker

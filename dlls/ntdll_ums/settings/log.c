@@ -8,7 +8,7 @@
 #include <windows.h>
 #include "private/trace.h"
 
-#define LINE 512                                /* Wine's own buffer for a line has 1,020 */
+#define LINE 512                                /* less than Wine's own limit for a line, 1,020 */
 
 int __cdecl _snprintf( char *, size_t, const char *, ... );
 int __cdecl _vsnprintf( char *, size_t, const char *, va_list );
@@ -19,7 +19,7 @@ unsigned char ums_log_levels[LOG_CHANNELS];
 static int (__cdecl *wine_output)( const char *line );
 static HANDLE file;
 
-/* The number of characters that were written, of at most size. */
+/* len is the result of a printf function: the number of characters that it has really written. */
 static int limited( int len, int size )
 {
     return len < 0 || len > size ? size : len;
@@ -87,7 +87,7 @@ int ums_setting_path( struct settings *s, enum setting id, const char *program, 
     return 0;
 }
 
-/* It stays open: opening needs the heap, for which the logging thread might have to wait. */
+/* The file stays open, because opening it needs the heap, and a thread that logs must not wait for that. */
 static void open_file( struct settings *s, const char *program )
 {
     char path[SETTING_TEXT];

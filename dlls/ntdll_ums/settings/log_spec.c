@@ -1,5 +1,5 @@
 /*
- * UMS_LOG and UMS_LOG_FILE, as they are written. Host-free.
+ * Parses UMS_LOG and UMS_LOG_FILE. Nothing here depends on the host.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -25,7 +25,7 @@ static int find_word( const char *const *words, const char *text, size_t len )
     return -1;
 }
 
-/* 0 and 1 are what there was before there were levels. */
+/* 0 and 1 are accepted because earlier versions had only these. */
 static int find_level( const char *text, size_t len )
 {
     if (len == 1 && text[0] == '0') return LOG_NONE;

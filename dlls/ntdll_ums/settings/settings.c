@@ -1,22 +1,22 @@
 /*
- * Settings: how values are read, which of two counts, and what is reported about a value that
- * cannot be read. Host-free. settings_win32.c gets the text.
+ * Settings: how values are parsed, which of two values is used, and what is reported about an invalid
+ * value. Nothing here depends on the host; settings_win32.c gets the text.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * ums.conf is UTF-8: KEY=value lines, # comments, and [program.exe] before lines that are for one
- * program. Lines for all programs come before the first of these. A wrong value is ignored; the
- * rest of the file counts. The text comes from outside: it is parsed into these structs and used
- * for nothing else, and what is quoted of it is truncated and stripped of control characters.
+ * program. Lines for all programs come before the first section. An invalid line is ignored, and the
+ * rest of the file is used. The text is untrusted: it is parsed into these structs and used for nothing
+ * else, and quotations of it in messages are truncated and stripped of control characters.
  */
 
 #include <string.h>
 #include "private/log_spec.h"
 #include "private/settings.h"
 
-#define QUOTED 60                               /* bytes of a wrong value that are shown */
-#define SHOWN_PATH 200                          /* of a path, its end */
+#define QUOTED 60                               /* bytes of an invalid value that a message shows */
+#define SHOWN_PATH 200                          /* bytes of a path that a message shows: its end */
 
 #define SETTING( id, kind, allowed, standard, meaning ) \
     { "UMS_" #id, SETTING_KIND_##kind, allowed, standard },
@@ -30,7 +30,7 @@ const struct setting_row settings_rows[SETTINGS] =
 
 /* ---- text ---- */
 
-struct words                                    /* a piece of a text */
+struct words                                    /* a part of a text */
 {
     const char *at;
     size_t      len;
@@ -50,7 +50,7 @@ static struct out out_start( char *text, size_t size )
     return out;
 }
 
-/* Truncates. */
+/* Append, truncated to the room that is left. */
 static void add_bytes( struct out *out, const char *text, size_t len )
 {
     if (len > out->size - 1 - out->used) len = out->size - 1 - out->used;
@@ -72,12 +72,12 @@ static void add_number( struct out *out, uint32_t number )
     add_bytes( out, &digit, 1 );
 }
 
-static int is_inside_letter( char c )           /* of UTF-8 */
+static int is_inside_letter( char c )           /* a continuation byte of UTF-8 */
 {
     return (c & 0xc0) == 0x80;
 }
 
-/* Text of a user, which may be anything. */
+/* Append untrusted text, in quotes. */
 static void add_quoted( struct out *out, struct words words )
 {
     size_t i, len = words.len;
@@ -134,7 +134,7 @@ static struct words trimmed( struct words words )
 
 /* ---- messages about problems ---- */
 
-/* The next text to fill. There is always one: those that do not fit overwrite the last. */
+/* The buffer for the next message. There is always one: further messages overwrite the last. */
 static struct out next_problem( struct settings *s )
 {
     uint32_t i = s->problem_count++;
@@ -177,7 +177,7 @@ void settings_origin( const struct settings *s, enum setting id, char *text, siz
     add_origin( &out, s, s->values[id].origin, s->values[id].line );
 }
 
-/* a|b|c as "a, b, c" */
+/* Append a|b|c as "a, b, c". */
 static void add_choices( struct out *out, const char *choices )
 {
     for (; *choices; choices++)
@@ -238,7 +238,7 @@ static void wrong_value( struct settings *s, const struct setting_row *row, stru
 
 /* ---- values ---- */
 
-/* Which of a|b|c; -1 for none of them. */
+/* The index of the value in a|b|c; -1 if it is not one of them. */
 static int find_choice( const char *choices, struct words value )
 {
     int i;
@@ -253,7 +253,8 @@ static int find_choice( const char *choices, struct words value )
     }
 }
 
-/* *end is behind its digits. What is more than 32 bits is too large for all of them. */
+/* Read a decimal number; *end points after its digits. A number above 32 bits becomes UINT32_MAX, which
+   is too large for every setting. */
 static uint32_t read_number( const char *text, const char **end )
 {
     uint64_t number = 0;
@@ -271,7 +272,7 @@ static int is_in_range( const char *range, uint32_t number )
     return number >= first && number <= read_number( range + 1, &range );
 }
 
-/* text is value, with a 0 behind it. */
+/* text: the same as value, as a string. */
 static int check_value( const struct setting_row *row, const char *text, struct words value,
                         uint32_t *number )
 {
@@ -333,7 +334,7 @@ void settings_init( struct settings *s, int trusted )
     int i;
 
     memset( s, 0, sizeof(*s) );
-    s->trusted = 1;                             /* the table is */
+    s->trusted = 1;                             /* defaults come from the table */
     for (i = 0; i < SETTINGS; i++)
     {
         struct words standard = { settings_rows[i].standard, strlen( settings_rows[i].standard ) };
@@ -369,7 +370,7 @@ static void read_section( struct settings *s, struct words words, uint32_t line,
 {
     struct words name = { words.at + 1, words.len - 2 };
 
-    *section = SECTION_OTHERS;                  /* whom they are for is not known then */
+    *section = SECTION_OTHERS;                  /* also if it is invalid: its lines are ignored */
     if (words.len < 3 || words.at[words.len - 1] != ']')
         wrong_line( s, line, "this should be [program.exe]: ", words );
     else if (same_name( trimmed( name ), program )) *section = SECTION_OURS;

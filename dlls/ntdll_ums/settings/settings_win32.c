@@ -4,17 +4,16 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Runs once, in DllMain of ntdll_ums, before anything else of the shim. So nobody can read a
- * setting too early, and nobody has to ask whether the settings were read. The loader's lock is
- * held. Only functions of kernel32 are called, which is initialized by then, and which need no
- * other thread.
+ * This runs once, in DllMain of ntdll_ums, before anything else of the shim. So no code can read a
+ * setting too early, and none has to check whether the settings were read. The loader lock is held.
+ * Only functions of kernel32 are called; it is initialized by then, and they need no other thread.
  *
- * A process with more rights than its user (rights.h) reads no ums.conf and follows no path. One
- * could argue that whoever can write beside a program can make it load any DLL, so the file adds no
- * risk. But wrong lines are quoted in messages: a link in place of ums.conf would reveal, line by
- * line, a file that only the greater rights can read. And a program that is protected against
- * foreign DLLs would still read it. Variables of the environment that are no paths count: each
- * chooses between safe alternatives.
+ * A process with more rights than its user (rights.h) reads no ums.conf and follows no path. One could
+ * argue that the file adds no risk, because a user who can write beside a program can make it load any
+ * DLL. But messages quote invalid lines: a link in place of ums.conf would reveal, line by line, a file
+ * that the user must not read. And a program that is protected against foreign DLLs would still read
+ * it. Environment variables that are not paths are used, because each chooses between safe
+ * alternatives.
  */
 #define UMS_CHANNEL LOG_CHANNEL_settings
 

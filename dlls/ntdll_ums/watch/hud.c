@@ -26,9 +26,9 @@ int __cdecl _snprintf( char *, size_t, const char *, ... );
 
 static struct ums_hud *hud;
 static int print;
-static _Atomic uint32_t last_status;            /* of the thread that ended last */
+static _Atomic uint32_t last_status;            /* exit status of the thread that ended last */
 
-/* 1 prints; quiet publishes only. */
+/* UMS_HUD=1 prints and publishes; UMS_HUD=quiet only publishes. */
 int ums_hud_wanted( void )
 {
     uint32_t wanted = ums_setting( SETTING_HUD );
@@ -37,7 +37,7 @@ int ums_hud_wanted( void )
     return wanted != 0;
 }
 
-/* On a console one line is written over and over; elsewhere lines follow each other. */
+/* On a console each line overwrites the one before; elsewhere lines follow each other. */
 static void print_line( const char *end )
 {
     HANDLE out = GetStdHandle( STD_ERROR_HANDLE );
@@ -54,7 +54,7 @@ static void print_line( const char *end )
     WriteFile( out, line + !console, lstrlenA( line + !console ), &done, NULL );
 }
 
-/* A reader that comes in the middle of this sees that round is odd, or has changed. */
+/* A reader that reads during this finds that round is odd or has changed, and reads again. */
 static void publish( const struct ums_census *now, int64_t passed )
 {
     uint64_t more = now->executed - hud->now.executed;
@@ -65,7 +65,7 @@ static void publish( const struct ums_census *now, int64_t passed )
     InterlockedIncrement( (volatile LONG *)&hud->round );
 }
 
-/* The question also ends the warden, if it and we are the last two threads. */
+/* If only this thread and the warden are left, this also ends the warden. */
 static int is_last_thread( void )
 {
     ULONG last = 0;

@@ -1,5 +1,5 @@
 /*
- * UMS_HUD: a line on the console that says how schedulers and workers are doing, now.
+ * UMS_HUD: a line on the console that shows the current states of schedulers and workers.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -9,11 +9,11 @@
 
 #include <stdint.h>
 
-/* Is it wanted? Then each Execute is counted. Before the start of the core is over. */
+/* Is it wanted? Then each Execute is counted. Called while the core starts. */
 int ums_hud_wanted( void );
-/* Start it. Once, when the core has started. */
+/* Start its thread. Called once, after the core has started. */
 void ums_hud_begin( void );
-/* A thread of the process ends, with this. */
+/* A thread of the process ends with this exit status. */
 void ums_hud_thread_ends( uint32_t status );
 
 #endif /* UMS_HUD_H */

@@ -42,7 +42,7 @@ void ums_record_init( void *memory, uint32_t shift )
     ums_record = record;
 }
 
-/* The lap tells a place that was written in this lap from a place of the lap before. */
+/* The lap distinguishes a place that was written in this lap from one written in the lap before. */
 void ums_record_event( struct ums_ring *ring, uint64_t stamp, enum record_event event,
                        uint32_t scheduler, uint32_t worker, uint32_t arg )
 {
@@ -64,7 +64,7 @@ void ums_record_event( struct ums_ring *ring, uint64_t stamp, enum record_event 
         atomic_store_explicit( &ring->head, at + 1, memory_order_release );
 }
 
-/* Its pages are touched now, while the thread is still a plain one, and not in a switch. */
+/* This touches the ring's pages now, so that no page fault happens in a switch. */
 static struct ums_ring *take_ring( void )
 {
     unsigned int i;
@@ -97,7 +97,7 @@ void ums_record_enter( struct ums_scheduler *s )
     note_thread( s, EVENT_ENTER, ke_thread_id() );
 }
 
-/* Its thread may have been killed in the middle of an event: nobody writes there any more. */
+/* The thread may have been killed while it wrote an event. Nothing else writes to its ring. */
 void ums_record_leave( struct ums_scheduler *s )
 {
     ums_note_by( s, NULL, EVENT_LEAVE, 0 );

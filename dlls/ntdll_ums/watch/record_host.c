@@ -1,13 +1,13 @@
 /*
- * UMS_TRACE: where the record comes from and where it goes.
+ * UMS_TRACE: the files of the record, and its beginning and end.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The file is opened at the start, so a bad path is reported then, and at the end, where no lock of
- * the loader or of a heap can be trusted, only writing is left. The rings are a second, mapped file
- * beside it, FILE.ring. Its pages are the kernel's and survive a process that is killed; umstrace
- * then makes of them what we would have made. It is deleted when the first file is written.
+ * The file is opened at the start, so a bad path is reported then. At the end of the process no lock
+ * of the loader or of a heap can be trusted, and only writing is left to do. The rings are in a second,
+ * mapped file beside it, FILE.ring. Its pages survive if the process is killed; umstrace can then make
+ * the trace from them. FILE.ring is deleted when the first file has been written.
  *
  * The end is the call that ends the process, which the hook sees. After ExitProcess the other threads
  * have ended. After TerminateProcess we end them ourselves: their last events may be incomplete while
@@ -28,7 +28,7 @@
 #define CALIBRATION        50000                /* 5 ms */
 #define DISPOSITION_CLASS  13                   /* FILE_INFORMATION_CLASS [sdk] */
 #define NT_STUB            0xb8d18b4c           /* mov r10,rcx; mov eax,nr */
-#define MANY_EVENTS        100000               /* so many take long enough for somebody to wonder */
+#define MANY_EVENTS        100000               /* to write more takes so long that it is logged */
 #define TELL_EVERY         100000000            /* 10 s */
 
 NTSTATUS NTAPI NtWriteFile( HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, const void *, ULONG,
@@ -55,8 +55,8 @@ static HANDLE create( const char *path )
 
 /* ---- memory ---- */
 
-/* All of it has to be there before it is mapped: a page that a full disk cannot give would end the
-   program, in the middle of a switch even. */
+/* Allocate the whole file on disk before it is mapped. Otherwise, if the disk is full, touching a page
+   would end the program, possibly in a switch. */
 static int fill( HANDLE ring, size_t size )
 {
     static const char zeros[0x10000];
@@ -109,7 +109,7 @@ static void *make_memory( const char *path, size_t size )
 
 /* ---- what the host knows ---- */
 
-/* Stamps a second. Both clocks are read together, as nearly as a few tries allow. */
+/* Read both clocks as close together as a few tries allow, to compute the stamps per second. */
 static uint64_t read_both( LARGE_INTEGER *counter )
 {
     uint64_t before, after, best = UINT64_MAX, stamp = 0;
@@ -153,7 +153,7 @@ static void add_name( uint32_t number, const char *name )
     if (len > 0) record->names += len;
 }
 
-/* The numbers of a module's system calls, out of its stubs, which nobody has changed yet. */
+/* Read the system-call numbers of a module from its stubs, before the hook changes them. */
 static void note_names( HMODULE module )
 {
     struct ums_exports exports;
@@ -226,7 +226,7 @@ void ums_record_about( const char *about )
     if (ums_record) lstrcpynA( ums_record->about, about, sizeof(ums_record->about) );
 }
 
-/* A process that does not end looks as if it hung, and somebody kills it. */
+/* While a long trace is written the process seems to hang, and a user might kill it: so log it. */
 static int64_t tell_next;
 
 static void tell_begin( void )
@@ -260,7 +260,7 @@ static int write_file( const char *text, size_t size )
     return !NtWriteFile( file, NULL, NULL, NULL, &io, text, (ULONG)size, NULL, NULL );
 }
 
-/* If the file cannot go, it says that nothing is missing. */
+/* Delete FILE.ring. If that fails, mark it as not needed. */
 static void drop_rings( void )
 {
     ums_record->magic[7] = '0';
@@ -268,7 +268,7 @@ static void drop_rings( void )
     delete_rings();
 }
 
-/* Two threads may end the process at once: the first ends the second one here. */
+/* Two threads may end the process at the same time: the first terminates the second here. */
 void ums_record_finish( void )
 {
     if (!ums_record) return;

@@ -1,20 +1,20 @@
 /*
- * The record as Trace Event JSON, which Perfetto, chrome://tracing and speedscope open. Host-free; no heap,
- * no C library: it runs on the last way out of a process.
+ * The record as Trace Event JSON, which Perfetto, chrome://tracing and speedscope open. It depends on no
+ * host, heap or C library, because it runs when the process ends.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The rings are merged by time (record_merge.c). What is open, on the row of a scheduler and of a worker, is a small
- * state; each event closes some of it and opens some. An event that does not fit what is known closes
- * nothing. So the text is in order of time as a whole, and on each row every slice that begins ends;
- * the end repeats the name, which speedscope needs. What a slice is called and what its arguments are
- * is written down in docs/tracing.md; scripts/umstrace relies on it.
+ * The rings are merged by time (record_merge.c). For each row (a scheduler or a worker) a small state
+ * says which slices are open; an event closes and opens slices. An event that does not fit the state
+ * closes nothing. So all events are in order of time, and on each row every slice that begins also ends.
+ * The end repeats the name, because speedscope needs it. docs/tracing.md lists the names of slices and
+ * their arguments; scripts/umstrace relies on them.
  *
- * A ring that ran over has lost its oldest events, and each ring loses its own. Before the latest first
- * event of those rings the schedule has holes: a worker would seem ready for seconds because the ring of
- * its scheduler does not reach back that far. So the text begins there ("begins" in otherData), and only
- * the names of rows are taken from earlier events.
+ * A ring that has overflowed has lost its oldest events. Before the latest first event of those rings,
+ * the schedule has gaps: a worker would seem ready for seconds because the ring of its scheduler does not
+ * go back far enough. So the text begins there ("begins" in otherData). Of earlier events, only the names
+ * of rows are used.
  */
 
 #include "record.h"
@@ -23,34 +23,34 @@
 #define TEXT_SIZE  0x10000
 #define LINE_SIZE  0x400
 
-/* Slices of a worker that can be open, the outer one first. */
+/* Slices of a worker that can be open at the same time, outermost first. */
 enum open
 {
     OPEN_RUN    = 1,
     OPEN_HOME   = 2,
     OPEN_KERNEL = 4,
-    OPEN_OFF    = 8                             /* alone: blocked, queued, ready */
+    OPEN_OFF    = 8                             /* blocked, queued or ready; never with others */
 };
 
 struct worker_row
 {
-    uint16_t on;                                /* the scheduler whose row shows it */
-    uint8_t  open;                              /* of enum open */
+    uint16_t on;                                /* the scheduler whose row shows the worker */
+    uint8_t  open;                              /* bits of enum open */
     uint8_t  named;
-    uint32_t flow;                              /* of the last block, until it is queued */
+    uint32_t flow;                              /* the arrow from the last block to the queue; or 0 */
     uint32_t call;                              /* of the open kernel or block slice */
     const char *off;                            /* name of the open OPEN_OFF slice; NULL: its call */
 };
 
 struct scheduler_row
 {
-    uint32_t worker;                            /* whose slice is open, or 0 */
+    uint32_t worker;                            /* the worker with an open slice here, or 0 */
     uint8_t  idle;
     uint8_t  named;
 };
 
 static struct worker_row *worker_rows;
-static uint32_t worker_count;                   /* of them */
+static uint32_t worker_count;                   /* rows of workers */
 static struct scheduler_row scheduler_rows[0x10000];
 static uint32_t flows;
 
@@ -88,7 +88,7 @@ static void put_number( uint64_t value )
     while (n) put_char( digits[--n] );
 }
 
-/* Between quotes. What is below a blank has no place in a name. */
+/* Write a quoted string, without control characters. */
 static void put_string( const char *s )
 {
     for (put_char( '"' ); *s; s++)
@@ -158,7 +158,7 @@ static void begin_event( const char *ph, uint32_t row, uint64_t stamp )
     put_time( stamp );
 }
 
-/* What a row is called and where it stands. thread 0: not known */
+/* Give a row its name and its place. thread 0: unknown */
 static void name_row( uint32_t row, const char *kind, uint32_t number, uint32_t thread )
 {
     begin_line( "M", row );
@@ -194,7 +194,7 @@ static void begin_call( uint32_t row, uint64_t stamp, const char *cat, uint32_t 
     put( "\"}" );
 }
 
-/* Up to the name: the caller puts that and the rest. */
+/* Write the end of a slice up to its name; the caller writes the name and the rest. */
 static void end_slice( uint32_t row, uint64_t stamp )
 {
     begin_event( "E", row, stamp );
@@ -247,7 +247,7 @@ static void put_slice_name( const struct worker_row *w, unsigned int open )
     else put_call( w->call );
 }
 
-/* Before w->on is cleared: the name of the run slice is made of it. */
+/* Call this before w->on is cleared: the name of the run slice contains it. */
 static void close_worker( uint32_t worker, uint64_t stamp, unsigned int which )
 {
     struct worker_row *w = &worker_rows[worker];
@@ -263,7 +263,7 @@ static void close_worker( uint32_t worker, uint64_t stamp, unsigned int which )
     w->open &= ~which;
 }
 
-/* The worker is on a scheduler no longer, for this reason. */
+/* The worker leaves its scheduler; end is the reason. */
 static void close_run( uint32_t worker, uint64_t stamp, const char *end, const uint32_t *call )
 {
     struct worker_row *w = &worker_rows[worker];
@@ -394,7 +394,7 @@ static void do_worker_event( const struct ums_event *event, uint64_t stamp )
     uint64_t what = atomic_load_explicit( &event->what, memory_order_relaxed );
     uint32_t scheduler = EVENT_SCHEDULER( what ), worker = EVENT_WORKER( what );
 
-    if (worker >= worker_count) return;         /* torn */
+    if (worker >= worker_count) return;         /* an incomplete event */
     switch (EVENT_KIND( what ))
     {
     case EVENT_START:
@@ -452,7 +452,7 @@ static int names_row( const struct ums_event *event )
     return EVENT_KIND( what ) == EVENT_ENTER || EVENT_KIND( what ) == EVENT_START;
 }
 
-/* Rows for all numbers that were given; 0 is one too. */
+/* Make rows for all numbers that were given out, and for number 0. */
 static int make_rows( void )
 {
     uint32_t given = atomic_load( &ums_record->workers );

@@ -1,10 +1,10 @@
 /*
- * Reads the rings of a record as one sequence of events, in order of time. Host-free; no heap.
+ * Reads the rings of a record as one sequence of events, in order of time. It depends on no host or heap.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Once, at the end of the process: the rings are tidied up in place.
+ * It runs once, at the end of the process, and sorts the rings in place.
  */
 
 #include "record.h"
@@ -36,7 +36,7 @@ static uint64_t stamp_at( const struct ums_ring *ring, uint64_t at )
     return atomic_load_explicit( &event_at( ring, at )->stamp, memory_order_relaxed );
 }
 
-/* Stamps of the shared ring are nearly in order: they are read before the place is claimed. */
+/* In the shared ring the stamps are almost in order: each was read before the place was claimed. */
 static void sort( struct reader *reader )
 {
     struct ums_ring *ring = reader->ring;
@@ -56,7 +56,7 @@ static void sort( struct reader *reader )
     }
 }
 
-/* Places that were claimed and not written are closed up. */
+/* Remove places that were claimed but never written. */
 static void start_reader( struct reader *reader, struct ums_ring *ring )
 {
     uint64_t head = atomic_load_explicit( &ring->head, memory_order_acquire ), at;
