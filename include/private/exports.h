@@ -34,7 +34,7 @@
     UMS_KERNEL32_EXPORTS_7600( X ) \
     X( BOOL,         GetUmsSystemThreadInformation, (HANDLE, PUMS_SYSTEM_THREAD_INFORMATION) )
 
-/* thread creation, the fifteenth door: only these see PROC_THREAD_ATTRIBUTE_UMS_THREAD */
+/* thread creation: the functions that handle PROC_THREAD_ATTRIBUTE_UMS_THREAD */
 #define UMS_KERNEL32_DOORS( X ) \
     X( HANDLE, CreateRemoteThreadEx,              (HANDLE, LPSECURITY_ATTRIBUTES, SIZE_T, \
                                                    LPTHREAD_START_ROUTINE, \

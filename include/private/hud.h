@@ -1,6 +1,5 @@
 /*
- * What a process with UMS_HUD publishes, and `umsrun --top` shows: a section of this name with this in
- * it.
+ * What a process with UMS_HUD publishes and `umsrun --top` shows: the name and the contents of a section.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -12,7 +11,7 @@
 #include <stdint.h>
 
 #define HUD_NAME  "Local\\ums-hud-%lu"          /* the process id */
-#define HUD_MAGIC 0x31445548                    /* "HUD1": another layout, another magic */
+#define HUD_MAGIC 0x31445548                    /* "HUD1"; changes with the layout */
 #define HUD_LINE  120                           /* room for hud_line */
 #define HUD_NUMBER 16                           /* and for hud_number */
 
@@ -30,9 +29,9 @@ struct ums_census
 struct ums_hud
 {
     uint32_t magic;
-    volatile int32_t round;                     /* odd while the rest changes */
+    volatile int32_t round;                     /* odd while the other fields change */
     struct ums_census now;
-    uint32_t per_second;                        /* executed, in the last interval */
+    uint32_t per_second;                        /* Executes per second, in the last interval */
     uint32_t ended;
 };
 

@@ -10,8 +10,7 @@
 #include <windows.h>
 #include "private/inject_block.h"
 
-/* What to do with an image's headers. Returns NULL if the shim can serve it, else what it is
- * instead. */
+/* Checks an image's headers. Returns NULL if the shim can serve the image, else what it is instead. */
 const char *inject_check_headers( const void *headers, SIZE_T size );
 
 /* Makes PROCESS, which has not run yet, load the shim from DIR (with a final backslash). Returns

@@ -13,12 +13,12 @@
 #define INJECT_MAGIC    0x49534d55  /* "UMSI" */
 #define INJECT_VERSION  1
 
-#define INJECT_REQUIRED 0x1         /* the process is of no use without the shim: ends, status 2 */
+#define INJECT_REQUIRED 0x1         /* if the shim cannot run, end the process with status 2 */
 
-/* the loader of Wine 8.0 takes "path + .dll + 0" of 256 characters at most */
+/* the loader of Wine 8.0 accepts at most 256 characters for the path, ".dll" and the final zero */
 #define INJECT_MAX_PATH 250
 
-/* one DLL that the process shall load, and the one function it imports for that */
+/* one DLL that the process has to load, and the one function that it imports for that */
 struct inject_dll
 {
     ULONG64 names[2];               /* OriginalFirstThunk */
@@ -31,15 +31,15 @@ struct inject_dll
     char    path[INJECT_MAX_PATH + 6];
 };
 
-/* This, the new import descriptors, their thunk lists. The import directory of the image then
- * points right behind this struct, in the same page: who looks for the struct may look there. */
+/* After this struct come the new import descriptors and their thunk lists. The import directory of the
+ * image then points to the byte after this struct, in the same page, so the struct can be found. */
 struct inject_block
 {
     DWORD                magic;
     DWORD                version;
     DWORD                flags;
     DWORD                size;      /* of everything */
-    IMAGE_DATA_DIRECTORY imports;   /* what the image had, put back by attach.c */
+    IMAGE_DATA_DIRECTORY imports;   /* the image's original value; attach.c restores it */
     IMAGE_DATA_DIRECTORY bound;
     struct inject_dll    dlls[2];   /* ntdll_ums, kernel32_ums */
 };

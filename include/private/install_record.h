@@ -1,5 +1,5 @@
 /*
- * What the section ".ums" begins with, which umsrun --install and --install-prefix add to a file.
+ * The beginning of the section ".ums", which umsrun --install and --install-prefix add to a file.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -14,26 +14,26 @@
 #define PE_DIGEST_SIZE 32
 #define PE_HOST_SIZE   32
 
-#define PE_COPIED 0x1       /* the DLLs beside the program were put there by us */
+#define PE_COPIED 0x1       /* umsrun has copied the DLLs to the program's folder */
 
 /* what the file is, for --status */
 enum pe_kind { PE_PLAIN, PE_PROGRAM, PE_KERNEL32 };
 
-/* How our section begins. Behind it come the tables for the loader, then what the file had: its
- * headers, its certificates. All offsets are from the start of the section, unless it says file. */
+/* The beginning of our section. The tables for the loader follow, then the original headers and
+ * certificates of the file. All offsets are from the start of the section, except those "in the file". */
 struct pe_record
 {
     ULONG64 magic;
     DWORD   version;
     DWORD   kind;
     DWORD   flags;
-    DWORD   size;                       /* of everything that means something */
+    DWORD   size;                       /* of everything without padding at the end */
     DWORD   headers;                    /* offset of a copy of the file's first bytes */
     DWORD   headers_size;
     DWORD   certificates;               /* offset of a copy of the certificates */
     DWORD   certificates_size;
-    DWORD   certificates_at;            /* in the file as it was */
-    DWORD   insert_at;                  /* in the file: our bytes, padding in front included */
+    DWORD   certificates_at;            /* in the original file */
+    DWORD   insert_at;                  /* in the file: our bytes, with the padding before them */
     DWORD   insert_size;
     DWORD   tables;                     /* offset */
     BYTE    original[PE_DIGEST_SIZE];

@@ -1,5 +1,5 @@
 /*
- * UMS_LOG and UMS_LOG_FILE, as they are written. Host-free.
+ * Parses UMS_LOG and UMS_LOG_FILE. Nothing here depends on the host.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -33,11 +33,11 @@ enum log_channel
 
 extern const char *const log_level_names[], *const log_channel_names[];
 
-/* 1: levels are set; 0: spec means nothing, and nothing is set. */
+/* 1: levels are set. 0: spec is not valid, and nothing is changed. */
 int log_spec_read( const char *spec, unsigned char levels[LOG_CHANNELS] );
 
-/* Put the program's name in for %e, the number of the process for %p. 0 if there is another % in
-   the pattern, or no room. To check a pattern: out NULL, size any. */
+/* Replace %e by the program's name and %p by the process id. Returns 0 if the pattern has another %, or
+   if there is no room. out may be NULL, to check a pattern only; size is then ignored. */
 int log_spec_expand( const char *pattern, const char *program, unsigned int process, char *out,
                      size_t size );
 

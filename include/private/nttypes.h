@@ -1,5 +1,5 @@
 /*
- * Base types and statuses for code that must not see a Windows header: it also builds natively for
+ * Base types and statuses for code that includes no Windows header, because it also builds natively for
  * the sanitizers.
  *
  * Copyright 2026 the UMS shim authors

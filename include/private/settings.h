@@ -1,12 +1,12 @@
 /*
- * Settings: what people can choose. The list is settings.def; docs/environment.md explains.
+ * Settings: what users can choose. settings.def has the list; docs/environment.md explains them.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * They are read once, when ntdll_ums is loaded, into plain memory that nobody writes any more: the
- * defaults, then ums.conf beside the program, then the environment. So looking one up is a load,
- * in any thread and at any time. Host-free, so that it can be tried out.
+ * They are read once, when ntdll_ums is loaded: the defaults, then ums.conf beside the program, then the
+ * environment. The memory does not change afterwards, so any thread can read a setting at any time with a
+ * plain load. Nothing here depends on the host, so it can be tested natively.
  */
 #ifndef UMS_PRIVATE_SETTINGS_H
 #define UMS_PRIVATE_SETTINGS_H
@@ -34,13 +34,13 @@ enum setting_origin
 {
     ORIGIN_DEFAULT,
     ORIGIN_CONF,                                /* ums.conf, for all programs */
-    ORIGIN_PROFILE,                             /* in there, for this one */
+    ORIGIN_PROFILE,                             /* ums.conf, for this program */
     ORIGIN_ENVIRONMENT
 };
 
 #define SETTING_TEXT     800                    /* MAX_PATH characters in UTF-8, and the end */
 #define SETTING_PROBLEM  480
-#define SETTING_PROBLEMS 8                      /* that are kept */
+#define SETTING_PROBLEMS 8                      /* messages that are kept */
 #define SETTING_CONF_MAX 0x10000                /* bytes of a ums.conf */
 
 struct setting_row
@@ -52,8 +52,8 @@ struct setting_row
 
 struct setting_value
 {
-    char                text[SETTING_TEXT];     /* as it was written, UTF-8 */
-    uint32_t            number;                 /* a number, or which of the choices */
+    char                text[SETTING_TEXT];     /* as the user wrote it, UTF-8 */
+    uint32_t            number;                 /* a number, or the index of a choice */
     enum setting_origin origin;
     uint32_t            line;                   /* of ums.conf */
 };
@@ -65,22 +65,22 @@ struct settings
     char     conf[SETTING_TEXT];                /* the ums.conf that was read; empty: none */
     char     refusal[SETTING_PROBLEM];          /* why the program must not be run; or empty */
     char     problems[SETTING_PROBLEMS][SETTING_PROBLEM];
-    uint32_t problem_count;                     /* more than are kept, perhaps */
+    uint32_t problem_count;                     /* may be higher than SETTING_PROBLEMS */
 };
 
 extern const struct setting_row settings_rows[SETTINGS];
 
-/* The defaults. */
+/* Set the defaults. */
 void settings_init( struct settings *s, int trusted );
 
-/* The text of a ums.conf, which is that file, for the program of that name. */
+/* Read the text of a ums.conf. file: its path, for messages; program: the name of the program's file. */
 void settings_read_conf( struct settings *s, const char *file, const char *text, size_t size,
                          const char *program );
 
-/* A variable of the environment. An empty one is as good as none. */
+/* Read the value of an environment variable. An empty value is ignored. */
 void settings_read_variable( struct settings *s, enum setting id, const char *value );
 
-/* One more thing that people should hear of, about what (or NULL). */
+/* Add a message for the log; about: the value that it is about, or NULL. */
 void settings_problem( struct settings *s, const char *about, const char *what );
 
 /* "environment", "Z:\\game\\ums.conf line 7" */

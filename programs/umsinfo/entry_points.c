@@ -84,7 +84,7 @@ static void print_place( const void *address )
     print( "  %p", address );
 }
 
-/* Where the host's name leads; and if that is not the shim, where the shim has it. */
+/* Print where the host's name leads; if it is not the shim, also the shim's function. */
 static void print_one( HMODULE host, HMODULE shim, const char *name )
 {
     static const char *const kinds[] = { "shim", "host", "missing" };

@@ -1,12 +1,12 @@
 /*
- * A second of User-Mode Scheduling: four workers yield for half of it, then each waits for an event
- * that is set only when the scheduler has been told of all the waits, then they end.
+ * One second of User-Mode Scheduling: four workers yield for half a second. Then each waits for an event,
+ * which is set only after the scheduler was told of all four waits. Then they end.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Nothing is printed on a worker or in the scheduler: printing blocks. If the scheduler is not told
- * of a wait, nobody sets the event, and time is over.
+ * Workers and the scheduler print nothing, because printing may block. If the scheduler is not told of a
+ * wait, the event is never set, and the test times out.
  */
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define WORKERS    4
 #define YIELD_MS   500
-#define PATIENCE   15000                        /* ms, for all of it; a busy machine is slow */
+#define PATIENCE   15000                        /* ms for the whole test, enough for a busy machine */
 
 static const struct api *api;
 static PUMS_COMPLETION_LIST list;
@@ -111,7 +111,7 @@ static void NTAPI scheduler( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload,
         for (i = 1, ready_count--; i <= ready_count; i++) ready[i - 1] = ready[i];
         running = worker_of( context );
         api->ExecuteUmsThread( context );
-        ready[ready_count++] = context;         /* not now */
+        ready[ready_count++] = context;         /* try again later */
     }
 }
 
@@ -153,7 +153,7 @@ static int count_reported( void )
     return count;
 }
 
-/* Sets the events once all waits were reported. 0: time is over. */
+/* Sets the events when all waits were reported. 0: timed out. */
 static BOOL finish( HANDLE thread )
 {
     ULONGLONG begin = GetTickCount64();

@@ -1,10 +1,10 @@
 /*
- * umsinfo.exe [--verbose]: is User-Mode Scheduling there, whose is it, why this way and no other; and
- * does it work? Ends with 0 if it does, with 1 if not. The answer is the first line: the others are
- * kept until it is known. --verbose: also where each name leads.
+ * umsinfo.exe [--verbose]: says whether User-Mode Scheduling works here, who provides it, and why engine
+ * and hook were chosen. Exit status: 0 if it works, 1 if not. The first line is the answer; the other
+ * lines are kept until it is known. --verbose: also says where each name leads.
  *
- * Started by umsrun.exe it sees what every program sees that is started so. Started by itself it
- * loads kernel32_ums.dll from beside it, as a program may that knows of the shim.
+ * If umsrun.exe starts it, it sees what every program started by umsrun.exe sees. If it is started
+ * directly, it loads kernel32_ums.dll from its own folder, as a program that knows the shim may do.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -69,7 +69,7 @@ static void print_host( void )
             version.dwBuildNumber );
 }
 
-/* As whoever sits before Wine calls the file; on Windows, and if Wine has no such name, as Windows does. */
+/* Under Wine, print the Unix path; on Windows, or if there is none, the Windows path. */
 static void print_path( HMODULE module )
 {
     char *(CDECL *get_unix_name)( const WCHAR * );
@@ -125,7 +125,7 @@ static HMODULE load_beside( const char *name )
 
 /* ---- what was chosen ---- */
 
-/* NULL if the DLLs are not there, or of another build than this program. */
+/* NULL if the DLLs are missing, or are of another build than this program. */
 static const struct ums_private *find_core( void )
 {
     HMODULE module = GetModuleHandleA( "ntdll_ums.dll" );
@@ -151,7 +151,7 @@ static void print_choices( const struct ums_private *core )
                 choice->why );
 }
 
-/* What the self-test has seen of it. Carry that carries nobody is slower than handoff. */
+/* Print what the self-test has counted. Engine carry is slower than handoff if it carries no worker. */
 static BOOL print_switches( const struct ums_private *core )
 {
     BOOL none;
@@ -164,7 +164,7 @@ static BOOL print_switches( const struct ums_private *core )
     return !none;
 }
 
-/* A variable that looks like ours and is none is probably a slip. */
+/* A variable UMS_* that is not a setting is probably a typing error. */
 static void print_unknown_variables( void )
 {
     char *block = GetEnvironmentStringsA(), *line;
@@ -230,7 +230,7 @@ static enum source find_source( void )
 
 static enum source source;
 
-/* In front of all that was printed by now. */
+/* Prints its line before everything that was kept. */
 int tell_verdict( BOOL works )
 {
     static const char *const whose[] =

@@ -22,24 +22,24 @@ struct api
 #undef X
 };
 
-/* Of a module. 0 if it lacks one. */
+/* Find them in a module. 0 if one is missing. */
 BOOL api_find( HMODULE module, struct api *api );
 
 /* Does a name of kernel32 lead to one of the shim's DLLs? */
 BOOL leads_to_shim( const char *name );
 
-/* What a program that asks the host's DLLs for the documented functions gets: how many lead to the
-   shim, to the host, nowhere. verbose: a line for each name, too. */
+/* Print what a program gets if it looks the documented functions up in the host's DLLs: how many lead to
+   the shim, to the host, or nowhere. verbose: also print a line for each name. */
 void print_entry_points( BOOL verbose );
 
-/* Kept until the first line is known. This thread only. */
+/* Adds to the output, which is kept until the first line is known. Main thread only. */
 void print( const char *format, ... );
 
-/* The first line of the output: does it work? Prints the rest behind it. The exit status. */
+/* Prints the first line of the output (does it work?), then the rest. Returns the exit status. */
 int tell_verdict( BOOL works );
 
-/* Yields, waits and ends of a few workers. Prints one line; 0 if something is wrong. Does not come
-   back if workers hang: the process ends with that status. */
+/* Runs a few workers that yield, wait and end. Prints one line; returns 0 if something is wrong. If
+   workers hang, it does not return: it ends the process with that status. */
 BOOL self_test( const struct api *api, int status_if_it_hangs );
 
 #endif /* UMSINFO_H */

@@ -43,7 +43,7 @@ DWORD read_all( HANDLE file, struct pe_bytes *bytes )
     return done == bytes->size ? 0 : ERROR_READ_FAULT;
 }
 
-/* From its beginning on, instead of what is in it; on the disk when this returns 0. */
+/* Replace the contents of a file; they are on the disk when this returns 0. */
 DWORD write_all( HANDLE file, const struct pe_bytes *bytes )
 {
     DWORD done;
@@ -90,8 +90,8 @@ void delete_old( const WCHAR *path )
     }
 }
 
-/* A file that some process has mapped cannot be replaced or deleted, but it can be moved out of the
- * way; it goes when nobody needs it any more. Earlier ones may still be there. */
+/* A file that a process has mapped cannot be replaced or deleted, but it can be renamed; it is deleted
+ * when no process uses it any more. Files of earlier runs may still be there. */
 static BOOL move_away( const WCHAR *path, WCHAR *old )
 {
     int i;
@@ -138,7 +138,7 @@ static HANDLE create_temporary( const WCHAR *path, const WCHAR *like )
     return file;
 }
 
-/* Under another name first: if the machine stops, the old file is there or the new one is. That
+/* Write under another name first: if the machine stops, either the old or the new file is there. That
  * name ends with .exe too, because Wine makes such files executable. */
 int write_file( const WCHAR *path, const struct pe_bytes *bytes, const WCHAR *like )
 {
@@ -156,7 +156,7 @@ int write_file( const WCHAR *path, const struct pe_bytes *bytes, const WCHAR *li
     return fail_with_error( path, error );
 }
 
-/* The system's own, looked up when it is wanted: programs start without it. */
+/* Uses the system's function, looked up here because starting programs does not need it. */
 void file_digest( const BYTE *data, size_t size, BYTE digest[PE_DIGEST_SIZE] )
 {
     HMODULE bcrypt = LoadLibraryExW( L"bcrypt.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32 );

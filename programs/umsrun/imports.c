@@ -1,6 +1,6 @@
 /*
- * umsrun.exe: what a program's file wants of UMS, and which of its DLLs are missing. Only files are
- * looked at; nothing is started.
+ * umsrun.exe: whether a program's file uses UMS, and which of its DLLs are missing. It only reads files
+ * and starts nothing.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -16,8 +16,8 @@
 #include "pe_section.h"
 #include "umsrun.h"
 
-#define MAX_DLLS  256           /* of one image: more are not looked at */
-#define MAX_NAMES 4096          /* imported from one DLL */
+#define MAX_DLLS  256           /* of one image; further ones are ignored */
+#define MAX_NAMES 4096          /* imported from one DLL; further ones are ignored */
 
 #define NAME( type, name, args ) #name,
 static const char *const ums_names[] = { UMS_KERNEL32_EXPORTS( NAME ) UMS_NTDLL_EXPORTS( NAME )
@@ -114,7 +114,8 @@ static void count_imports( struct image *image )
     }
 }
 
-/* A name in the file, with a zero on both sides: it is looked up, most likely. */
+/* Does the file contain this name with a zero on both sides? Then it is most likely used with
+ * GetProcAddress. */
 static BOOL has_string( const struct pe_bytes *bytes, const char *name )
 {
     size_t len = strlen( name ) + 1;
@@ -128,8 +129,8 @@ static BOOL has_string( const struct pe_bytes *bytes, const char *name )
     return FALSE;
 }
 
-/* An imported name also lies in the file, behind its hint, whose upper byte is zero most often: so
- * images that import are not searched. */
+/* Imported names are in the file too, after a hint whose upper byte is mostly zero. So an image that
+ * imports UMS names is not searched. */
 static void count_lookups( struct image *image )
 {
     size_t i;
@@ -161,7 +162,7 @@ static BOOL uses_ums( const WCHAR *path, const WCHAR *name )
     return ret;
 }
 
-/* The DLLs that the program imports and that lie beside it; those of the host are the host's. */
+/* Check the DLLs that the program imports and that are in its folder; the host's own do not count. */
 static BOOL dlls_use_ums( const WCHAR *path )
 {
     WCHAR dll[LONG_PATH + 80];
@@ -175,8 +176,8 @@ static BOOL dlls_use_ums( const WCHAR *path )
         for (i = 0; fetch_descriptor( &image.pe, i, &descriptor ); i++)
         {
             if (!fetch_string( &image.pe, descriptor.Name, name, sizeof(name) )) continue;
-            if (has_ums_dll( name )) continue;          /* those that have the functions: a program of
-                                                           the host's lies beside them */
+            if (has_ums_dll( name )) continue;          /* kernel32 and the like: in the folder of a
+                                                           program of the host */
             folder_of( path, dll );
             swprintf( dll + wcslen( dll ), 80, L"%hs", name );
             if (file_exists( dll ) && uses_ums( dll, wcsrchr( dll, '\\' ) + 1 )) ret = TRUE;
@@ -210,7 +211,7 @@ int tell_program( const WCHAR *name, const WCHAR *path )
 /***********************************************************************
  * missing DLLs
  */
-/* Where the program's loader looks; not beside us. */
+/* Search where the program's loader does; not in the folder of umsrun.exe. */
 static BOOL is_there( const WCHAR *beside, const WCHAR *dll )
 {
     static WCHAR folders[LONG_PATH + 0x8000] = L".;";

@@ -17,7 +17,7 @@ struct job
     const WCHAR *name;                  /* as the user wrote it */
     WCHAR        path[LONG_PATH];
     WCHAR        output[LONG_PATH];
-    WCHAR        dlls[LONG_PATH];       /* empty: beside the program */
+    WCHAR        dlls[LONG_PATH];       /* empty: the program's folder */
     BOOL         in_place;
 };
 
@@ -40,13 +40,13 @@ static void default_output( const WCHAR *path, WCHAR *output )
  * the folder
  */
 
-/* What else needs the DLLs of a folder: a program that has the shim; failing that, one that cannot
- * be read and may have it. */
+/* Another program that needs the DLLs of a folder: one that has the shim; or, if there is none, one that
+ * cannot be read and may have it. */
 struct others
 {
     WCHAR name[MAX_PATH];       /* empty: there is none */
     DWORD error;                /* why it cannot be read, or 0 */
-    DWORD flags;                /* what all that have the shim have */
+    DWORD flags;                /* flags that all programs with the shim have in common */
 };
 
 static void look_at_other( const WCHAR *path, const WCHAR *name, struct others *others )
@@ -89,7 +89,7 @@ static void others_in_folder( const WCHAR *dir, const WCHAR *but, struct others 
     FindClose( search );
 }
 
-/* The host's limits for import tables: bytes, which loaders widen one by one. */
+/* Paths in import tables consist of bytes, which loaders widen one by one, and have a maximum length. */
 static int narrow_path( const WCHAR *dir, char *narrow, size_t size )
 {
     WCHAR name[LONG_PATH];
@@ -109,7 +109,7 @@ static int narrow_path( const WCHAR *dir, char *narrow, size_t size )
  * --install
  */
 
-/* *MADE: it was not there before. */
+/* *MADE: TRUE if there was none before. */
 static int make_backup( const struct job *job, const struct program *program,
                         const struct pe_bytes *original, BOOL *made )
 {
@@ -189,7 +189,7 @@ static int prepare_request( const struct job *job, char *dir, size_t size,
     return 0;
 }
 
-/* The DLLs, then the file that needs them. */
+/* First the DLLs, then the file that needs them. */
 static int put_in_place( const struct job *job, const struct program *program,
                          const struct pe_bytes *before, struct pe_report *report, BOOL *copied )
 {
@@ -264,7 +264,7 @@ static int refuse( const struct job *job, const char *error )
     return fail( L"%ls %hs; the original is %ls", job->name, error, shown( backup ) );
 }
 
-/* First without a trace: nothing is copied for a program that is refused. */
+/* Check before anything is written: nothing is copied for a program that is refused. */
 static int check_install( const struct job *job, const struct pe_bytes *before )
 {
     struct pe_request request = { .dir = "", .digest = file_digest };
@@ -276,8 +276,8 @@ static int check_install( const struct job *job, const struct pe_bytes *before )
     return error ? refuse( job, error ) : check_output( job );
 }
 
-/* Is it done already: in the file itself, or in the copy, which was made of this very file? The DLLs
- * beside it may be gone, or be older. *RET then. */
+/* Is the shim installed already, in the file itself or in a copy made from this file? Then *RET is the
+ * result: the DLLs beside it may be missing or old, and are copied again. */
 static BOOL is_done( const struct job *job, const struct pe_bytes *file, int *ret )
 {
     struct pe_report report, copy = { 0 };
@@ -378,8 +378,8 @@ static void take_date( const struct program *program, const WCHAR *backup )
     CloseHandle( file );
 }
 
-/* The backup of --install serves while the file is written, and has its date. Without one, or if
- * there is something else under that name, one is made. */
+/* While the file is written, the backup of --install is the copy to fall back on; it also has the date of
+ * the original. If there is none, or another file has that name, a new one is made. */
 static int restore( const struct job *job, const struct program *program,
                     const struct pe_bytes *bytes, const struct pe_bytes *original )
 {
@@ -430,7 +430,7 @@ static int uninstall( const struct job *job )
     return ret;
 }
 
-/* The two DLLs as the program will find them, against those beside umsrun. */
+/* Compare the two DLLs that the program will load with those beside umsrun.exe. */
 static int dll_status( const struct job *job, const struct pe_report *report )
 {
     WCHAR dir[LONG_PATH], shim[LONG_PATH], path[LONG_PATH + 20], ours[LONG_PATH + 20];
@@ -489,7 +489,7 @@ static int read_value( const WCHAR *option, const WCHAR *value, WCHAR *path )
     return full_path( value, path ) ? 0 : wrong_usage( L"%ls is too long a name", value );
 }
 
-/* Options before the program's name and behind it. */
+/* Options may come before and after the program's name. */
 static int read_options( int argc, WCHAR **argv, BOOL put, struct job *job )
 {
     int i;
@@ -525,7 +525,7 @@ static int find_files( struct job *job, BOOL put, BOOL take )
     size_t len = wcslen( job->dlls );
 
     if (len && job->dlls[len - 1] != '\\') wcscat( job->dlls, L"\\" );
-    /* this very file: not one of that name beside umsrun.exe or on the PATH */
+    /* only this file, not one of the same name beside umsrun.exe or on the PATH */
     if (!full_path( job->name, job->path ) || !file_exists( job->path ))
         return fail( L"%ls: there is no such file", job->name );
     if (GetFileAttributesW( job->path ) & FILE_ATTRIBUTE_DIRECTORY)

@@ -1,14 +1,14 @@
 /*
- * DLLs of system32 that a prefix keeps in memory.
+ * DLLs of system32 that Wine keeps in memory (known DLLs).
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Where \KnownDlls has a section of that name (Wine 11 makes one for kernel32.dll, of the file that
- * is in system32 as the prefix starts), programs get that and not the file, until the prefix's
- * wineserver has ended. Older Wines have no such section. Who maps a section that is not Wine's own
- * gets Wine's file all the same if the prefix does not say "native": so it is mapped here, as a
- * program that starts would do it, and not asked for its file.
+ * If \KnownDlls has a section with the name of a DLL, programs get that section instead of the file,
+ * until the wineserver of the prefix ends. Wine 11 makes one for kernel32.dll when the prefix starts, from
+ * the file in system32; older versions of Wine make none. If the prefix has no override "native", mapping
+ * such a section gives Wine's own file in its place. So the section is mapped here, as a starting program
+ * does it; its file is not asked for.
  */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -38,7 +38,7 @@ static void *map_known_dll( const WCHAR *name )
     return view;
 }
 
-/* NULL if there are none in that many bytes */
+/* NULL if the headers are not within this size */
 static const IMAGE_NT_HEADERS64 *nt_headers( const BYTE *image, size_t size )
 {
     const IMAGE_DOS_HEADER *dos = (const IMAGE_DOS_HEADER *)image;
@@ -48,8 +48,8 @@ static const IMAGE_NT_HEADERS64 *nt_headers( const BYTE *image, size_t size )
     return (const IMAGE_NT_HEADERS64 *)(image + dos->e_lfanew);
 }
 
-/* A section more, as ours has, changes the first two of these, another version of Wine most of them.
- * The rest of the headers the host may have changed in memory. */
+/* Our file has one section more, which changes the first two fields; another version of Wine changes most
+ * of them. Other fields of the headers may have been changed by the host in memory. */
 static BOOL same_image( const IMAGE_NT_HEADERS64 *a, const IMAGE_NT_HEADERS64 *b )
 {
     return a && b && a->FileHeader.NumberOfSections == b->FileHeader.NumberOfSections &&

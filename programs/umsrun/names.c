@@ -32,7 +32,7 @@ void folder_of( const WCHAR *path, WCHAR *dir )
     dir[len] = 0;
 }
 
-/* /home/me/program.exe, as it is typed on a Unix host; there need not be such a file */
+/* Translate a Unix path, /home/me/program.exe; the file need not exist. */
 static BOOL from_unix_path( const WCHAR *name, WCHAR *path )
 {
     WCHAR *(CDECL *get_dos_name)( const char * );

@@ -1,10 +1,11 @@
 /*
- * Stands for nothing in Windows: Wine's own kernel32.dll with an export table in which the names of
- * UMS are forwarded to kernel32_ums.dll. All other names, all code and all ordinals stay.
+ * Makes a copy of Wine's kernel32.dll whose export table forwards the UMS names to kernel32_ums.dll. All
+ * other names, all code and all ordinals are unchanged. Windows has no counterpart.
  *
  *     directory | functions | names | ordinals | strings      in the section's tables
  *
- * A function in the directory's range is a forwarder, so those that kernel32 has move in too.
+ * Loaders take an RVA in the directory's range for a forwarder, so the strings of existing forwarders
+ * move into it.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -47,7 +48,7 @@ static DWORD rva_of( const struct exports *exports, const void *ptr )
     return exports->rva + (DWORD)((const BYTE *)ptr - exports->data);
 }
 
-/* a string of the file, of MAX_STRING characters at most */
+/* Read a string of the file, at most MAX_STRING characters. */
 static BOOL fetch_string( const struct pe *pe, DWORD rva, char *to )
 {
     DWORD i;
@@ -60,7 +61,7 @@ static BOOL fetch_string( const struct pe *pe, DWORD rva, char *to )
     return FALSE;
 }
 
-/* 0: no room, which plan() rules out */
+/* 0: no room; plan() makes sure that there is */
 static DWORD add_string( struct exports *exports, const char *string )
 {
     DWORD size = strlen( string ) + 1, ret = exports->rva + exports->used;
@@ -71,7 +72,7 @@ static DWORD add_string( struct exports *exports, const char *string )
     return ret;
 }
 
-/* the new table's arrays, with the old one's contents */
+/* Fill the new table's arrays with the contents of the old ones. */
 static const char *copy_old( struct exports *exports )
 {
     const struct pe *pe = exports->pe;
@@ -86,7 +87,7 @@ static const char *copy_old( struct exports *exports )
 
     exports->used = sizeof(old) + (old.NumberOfFunctions + count) * sizeof(DWORD)
                     + (old.NumberOfNames + count) * (sizeof(DWORD) + sizeof(WORD));
-    /* forwarders that move in are not longer than the directory that they come from */
+    /* the moved forwarders cannot be longer than the directory from which they come */
     if (exports->old.Size > 0x1000000) return does_not_fit;
     exports->room = exports->used + exports->old.Size + 2 * count * 64;
     if (!(exports->data = calloc( 1, exports->room ))) return no_memory;
@@ -124,7 +125,7 @@ static BOOL move_forwarders( struct exports *exports )
     return TRUE;
 }
 
-/* a name of the file, or one that we have added */
+/* Read a name of the file, or one that we have added. */
 static BOOL name_string( const struct exports *exports, DWORD rva, char *to )
 {
     const char *string = (const char *)exports->data + (rva - exports->rva);
@@ -138,7 +139,7 @@ static BOOL name_string( const struct exports *exports, DWORD rva, char *to )
     return TRUE;
 }
 
-/* Names are sorted, and loaders count on it. -1: the table cannot be read. */
+/* Names are sorted, because loaders search them by bisection. -1: the table cannot be read. */
 static int find_name( const struct exports *exports, const char *name, DWORD *place )
 {
     DWORD low = 0, high = exports->directory->NumberOfNames, mid;
@@ -201,7 +202,7 @@ static const char *build( struct exports *exports )
     return NULL;
 }
 
-/* The mark lies between the DOS header and the others; where those had to move, they are upon it. */
+/* Wine's mark is between the DOS header and the others. If those had to move, they have overwritten it. */
 static void clear_mark( struct pe_bytes *file )
 {
     DWORD end = ((const IMAGE_DOS_HEADER *)file->data)->e_lfanew;
@@ -209,7 +210,7 @@ static void clear_mark( struct pe_bytes *file )
     memset( file->data + MARK_AT, 0, min( end - MARK_AT, MARK_SIZE ) );
 }
 
-/* Wine takes a DLL with its mark for one of its own, and looks in its own folder instead. */
+/* Wine loads a DLL that has its mark from its own folder instead. */
 static const char *check( const struct pe_bytes *file, struct pe *pe )
 {
     const char *error = inject_check_image( file->data, file->size );

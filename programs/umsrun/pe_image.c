@@ -1,7 +1,6 @@
 /*
- * Stands for nothing in Windows: the shim in a program's own file, and out of it again. The
- * tables are those that umsrun writes into a process (import_table.c); here a section of the file
- * has them.
+ * Puts the shim into a program's own file, and removes it again. Windows has no counterpart. The tables
+ * are those that umsrun writes into a process (import_table.c); here they are in a section of the file.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -123,7 +122,7 @@ const char *pe_install( const struct pe_bytes *file, const struct pe_request *re
 }
 
 /***********************************************************************
- * and out again
+ * removing
  */
 static const struct pe_record *find_record( struct pe *pe, const struct pe_bytes *file )
 {
@@ -131,7 +130,7 @@ static const struct pe_record *find_record( struct pe *pe, const struct pe_bytes
     return pe_find_record( pe );
 }
 
-/* FROM without our bytes, with the certificates, and with the headers that it had. */
+/* Copy FROM without our bytes, with the original headers and certificates. */
 static BOOL rebuild( const struct pe_record *record, const struct pe_bytes *from,
                      struct pe_bytes *to )
 {

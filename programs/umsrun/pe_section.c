@@ -1,13 +1,13 @@
 /*
- * Stands for the linker: adds a section to an image file that is there already, with all that is
- * needed to take it out again.
+ * Does what a linker does: adds a section to an existing image file. The section holds everything that
+ * is needed to remove it again.
  *
- *     headers, sections        as they were; one more section header
+ *     headers, sections        unchanged, except for one more section header
  *     our section              record, tables, copy of the headers, copy of the certificates
  *     what followed            data that programs append to themselves, symbols
  *
- * What follows the sections moves, because who looks for it begins at the end of the last section
- * or at the end of the file. Certificates are taken out: a signature does not fit any more.
+ * The data after the sections moves, because programs look for it at the end of the last section or at
+ * the end of the file. Certificates are removed, because the signature is no longer valid.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -21,9 +21,9 @@
 
 #define PAGE         0x1000
 #define MIN_ALIGNMENT 0x200             /* in files; loaders round down to it */
-#define MAX_SECTIONS 95                 /* loaders take 96 */
+#define MAX_SECTIONS 95                 /* loaders accept 96 */
 #define MAX_FILE     0x7fffffff
-#define STUB         0x40               /* where headers may begin at the earliest */
+#define STUB         0x40               /* the lowest possible offset of the headers */
 
 static const char not_sound[] = "has damaged headers";
 static const char cut_short[] = "is not complete: a section lies behind its end";
@@ -41,8 +41,8 @@ static DWORD virtual_size( const IMAGE_SECTION_HEADER *section )
     return section->Misc.VirtualSize ? section->Misc.VirtualSize : section->SizeOfRawData;
 }
 
-/* Sections follow one another in the image as loaders want it; in the file they may lie anywhere
- * between the headers and its end. */
+/* In the image, sections must follow one another as loaders require. In the file they may be anywhere
+ * between the headers and the end. */
 static const char *check_sections( struct pe *pe )
 {
     const IMAGE_OPTIONAL_HEADER64 *optional = &pe->nt->OptionalHeader;
@@ -99,7 +99,7 @@ const char *pe_parse( struct pe *pe, const struct pe_bytes *file )
     return check_sections( pe );
 }
 
-/* the part of COUNT bytes at DELTA of a section that is in the file; the rest is zero */
+/* Copy COUNT bytes at DELTA of a section; bytes that are not in the file are zero. */
 static void fetch_section( const struct pe *pe, const IMAGE_SECTION_HEADER *section, DWORD delta,
                            BYTE *to, DWORD count )
 {
@@ -162,14 +162,14 @@ const struct pe_record *pe_find_record( const struct pe *pe )
  * writing
  */
 
-/* a new file on its way */
+/* a new file while it is made */
 struct writer
 {
     const struct pe *pe;
     struct pe_record record;
     DWORD            section_at;        /* in the new file */
     DWORD            section_size;
-    DWORD            certificates_size; /* taken out of the file at ... */
+    DWORD            certificates_size; /* removed from the file at ... */
     DWORD            certificates_at;
 };
 
@@ -181,7 +181,7 @@ DWORD pe_new_rva( const struct pe *pe )
            + PE_ALIGN_UP( sizeof(struct pe_record), 16 );
 }
 
-/* certificates lie behind the sections, and have an offset in the file where others have an RVA */
+/* Certificates follow the sections; their directory entry holds an offset in the file, not an RVA. */
 static const char *find_certificates( struct writer *writer )
 {
     const struct pe *pe = writer->pe;
@@ -198,8 +198,8 @@ static const char *find_certificates( struct writer *writer )
     return NULL;
 }
 
-/* Symbols of mingw's linker often follow the sections: nobody looks for those but debuggers, which
- * go by the headers. Returns how many bytes else follow. */
+/* The number of bytes after the sections, not counting symbols of mingw's linker: only debuggers use
+ * those, and find them by the headers. */
 static DWORD overlay_size( const struct writer *writer )
 {
     const struct pe *pe = writer->pe;
@@ -242,7 +242,7 @@ static void plan_record( struct writer *writer, enum pe_kind kind,
     record->insert_size = writer->section_at + writer->section_size - pe->raw_end;
 }
 
-/* Is there room for one more section header behind the others? Bound imports often lie there. */
+/* Is there room for one more section header after the others? Bound imports are often there. */
 static BOOL has_room( const struct pe *pe )
 {
     const IMAGE_DATA_DIRECTORY *bound =
@@ -256,7 +256,7 @@ static BOOL has_room( const struct pe *pe )
     return TRUE;
 }
 
-/* Else the headers move over the few lines that say "cannot be run in DOS mode". */
+/* If there is no room, move the headers over the DOS program that prints "cannot be run in DOS mode". */
 static const char *make_room( const struct pe *pe, BYTE *data )
 {
     DWORD offset = (const BYTE *)pe->nt - pe->data;
@@ -287,7 +287,7 @@ static void write_headers( const struct writer *writer, BYTE *data, DWORD index,
     section->VirtualAddress = PE_ALIGN_UP( optional->SizeOfImage, optional->SectionAlignment );
     section->SizeOfRawData = writer->section_size;
     section->PointerToRawData = writer->section_at;
-    /* our import slots lie in it, and no IAT directory tells the loader to make them writable */
+    /* our import slots are in it, and no IAT directory makes the loader write to read-only pages */
     section->Characteristics = IMAGE_SCN_CNT_INITIALIZED_DATA | IMAGE_SCN_MEM_READ
                                | IMAGE_SCN_MEM_WRITE;
 
@@ -301,7 +301,7 @@ static void write_headers( const struct writer *writer, BYTE *data, DWORD index,
     optional->DataDirectory[index] = entry;
 }
 
-/* The sum that loaders of drivers check, of 16-bit words; a file that has none gets none. */
+/* The checksum of 16-bit words that loaders check for drivers; only if the file had one. */
 static void write_checksum( BYTE *data, size_t size )
 {
     IMAGE_NT_HEADERS64 *nt = (IMAGE_NT_HEADERS64 *)(data + ((IMAGE_DOS_HEADER *)data)->e_lfanew);
@@ -315,7 +315,7 @@ static void write_checksum( BYTE *data, size_t size )
     nt->OptionalHeader.CheckSum = (DWORD)sum + (DWORD)size;
 }
 
-/* everything but the headers' changes */
+/* Write everything except the changes of the headers. */
 static void write_body( const struct writer *writer, const struct pe_bytes *tables, BYTE *data )
 {
     const struct pe *pe = writer->pe;

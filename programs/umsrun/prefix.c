@@ -1,13 +1,13 @@
 /*
- * umsrun.exe --install-prefix, --uninstall-prefix, --prefix-status: the shim for every program of a
- * Wine prefix, the one it runs in.
+ * umsrun.exe --install-prefix, --uninstall-prefix, --prefix-status: the shim for every program of the
+ * Wine prefix in which umsrun.exe runs.
  *
- * Wine's programs get their kernel32 from Wine's own folder, unless the prefix says "native". So
- * system32 gets a copy of that very kernel32.dll, without the mark that makes it Wine's and with
- * its names of UMS forwarded to kernel32_ums.dll (pe_forward.c), and the prefix says so for
- * kernel32. Who asks for no name of UMS gets Wine's code and nothing else. A kernel32.dll beside a
- * program, which Wine passes over, it would take by that setting: so the prefix also says "builtin"
- * for those outside system32, which Wine writes with a star.
+ * Wine loads kernel32 from its own folder, unless the prefix has a DLL override "native". So system32
+ * gets a copy of Wine's kernel32.dll without Wine's mark, whose UMS names are forwarded to
+ * kernel32_ums.dll (pe_forward.c), and the prefix gets the override "native" for kernel32. A program
+ * that uses no UMS name runs Wine's code only. With this override Wine would also load a kernel32.dll
+ * that is beside a program, which it otherwise ignores. So the prefix also gets the override "builtin"
+ * for "*kernel32", which means files outside system32.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -22,7 +22,7 @@
 
 static const WCHAR overrides[] = L"Software\\Wine\\DllOverrides";
 
-/* of that key; both are the prefix's own or neither */
+/* values of that key; the prefix has both or neither */
 static const struct { const WCHAR *name, *value; } settings[] =
 {
     { L"kernel32",  L"native,builtin" },
@@ -32,14 +32,14 @@ static const struct { const WCHAR *name, *value; } settings[] =
 /* what is there */
 struct prefix
 {
-    WCHAR            name[LONG_PATH];           /* as its user knows it */
+    WCHAR            name[LONG_PATH];           /* for messages: as a Unix host writes it */
     WCHAR            system32[LONG_PATH];       /* with a final backslash */
     WCHAR            path[LONG_PATH];           /* of its kernel32.dll */
     const char      *version;                   /* of Wine */
     struct pe_bytes  wine;                      /* Wine's own kernel32.dll */
-    BYTE             digest[PE_DIGEST_SIZE];    /* of that */
-    struct pe_bytes  file;                      /* the prefix's */
-    struct pe_report report;                    /* of that */
+    BYTE             digest[PE_DIGEST_SIZE];    /* of Wine's file */
+    struct pe_bytes  file;                      /* the kernel32.dll of the prefix */
+    struct pe_report report;                    /* on the file of the prefix */
     WCHAR            found[ARRAYSIZE(settings)][64];    /* the settings, or empty */
 };
 
@@ -60,7 +60,7 @@ static BOOL find_in_folder( const WCHAR *variable, const WCHAR *below, WCHAR *pa
     return file_exists( path );
 }
 
-/* Wine tells its programs where it has its DLLs. In a build tree they lie elsewhere. */
+/* Wine tells its programs where its DLLs are. In a build tree they are elsewhere. */
 static BOOL find_wine( WCHAR *path )
 {
     WCHAR variable[20];
@@ -136,7 +136,7 @@ static BOOL is_wines_own( const struct prefix *prefix )
     return prefix->file.size > 0x50 && !memcmp( prefix->file.data + 0x40, "Wine builtin DLL", 16 );
 }
 
-/* FILE: what is in system32 now. */
+/* FILE: the file that is in system32 now. */
 static void tell_if_late( const struct pe_bytes *file )
 {
     if (known_dll_differs( L"kernel32.dll", file ))
@@ -197,7 +197,7 @@ static int check_prefix( const struct prefix *prefix )
     return 0;
 }
 
-/* The DLLs first: from the moment on that kernel32.dll is in place, programs look for them. */
+/* The DLLs come first: programs need them as soon as kernel32.dll is in place. */
 static int install( struct prefix *prefix )
 {
     struct pe_request request = { .dir = "", .digest = file_digest };
@@ -233,7 +233,8 @@ static int install( struct prefix *prefix )
  * --uninstall-prefix, --prefix-status
  */
 
-/* Somebody has put Wine's own kernel32.dll back, or an installation has failed half way. */
+/* Is only a part of the installation there? Wine's own kernel32.dll may have been put back, or an
+ * installation has failed in the middle. */
 static BOOL has_remains( const struct prefix *prefix )
 {
     WCHAR path[LONG_PATH + 20];
@@ -242,9 +243,8 @@ static BOOL has_remains( const struct prefix *prefix )
     return is_wines_own( prefix ) && (is_set( prefix, 0 ) || file_exists( path ));
 }
 
-/* The settings first: from then on programs get Wine's own kernel32, whatever is in system32. What
- * belongs there is the file of the Wine that runs, which is what ours was made of unless Wine was
- * updated. */
+/* The settings come first: without them programs load Wine's own kernel32, whatever is in system32. The
+ * file is restored from the Wine that runs now; ours was made from it, unless Wine was updated. */
 static int uninstall( struct prefix *prefix )
 {
     if (prefix->report.kind != PE_KERNEL32 && !has_remains( prefix ))

@@ -1,9 +1,9 @@
 /*
- * umsrun.exe: a program's own file, changed where it is, and the copy of it that is kept meanwhile.
+ * umsrun.exe: changes a program's file in place, and keeps a copy of it meanwhile.
  *
- * The contents are written into the file that is there. So it stays the same file: who may read it,
- * whose it is, its links. Because that can be interrupted half way, a complete copy of the original
- * is on the disk before the first byte is written, and goes after the last one.
+ * The new contents are written into the existing file, so its owner, its access rights and its links do
+ * not change. Because writing can be interrupted, a complete copy of the original is on the disk before
+ * the first byte is written, and is deleted after the last one.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -31,9 +31,9 @@ static PSECURITY_DESCRIPTOR rights_of( const WCHAR *path )
     return NULL;
 }
 
-/* Wine makes a mode of what a new file is given, and gives the group what its owner has: unless the
- * owner is said to be nobody (S-1-5-7), when it is mode 600 [measured with 8.0 and 10.0]. A mode
- * that it has read itself comes back wider than it was, 700 as 750. */
+/* Wine maps the security descriptor of a new file to a Unix mode, and gives the group the owner's rights.
+ * Only if the owner is "nobody" (S-1-5-7), the mode is 600 [measured with 8.0 and 10.0]. A descriptor
+ * that was read from a file of mode 700 would give mode 750. */
 PSECURITY_DESCRIPTOR private_rights( const WCHAR *like )
 {
     PSECURITY_DESCRIPTOR rights = NULL;
@@ -134,14 +134,14 @@ static HANDLE create_private( const WCHAR *path, const WCHAR *like )
     SECURITY_ATTRIBUTES security = { sizeof(security), private_rights( like ), FALSE };
     HANDLE file = INVALID_HANDLE_VALUE;
 
-    DeleteFileW( path );                /* what an interrupted one has left, with its mode */
+    DeleteFileW( path );                /* left by an interrupted run, maybe with another mode */
     if (security.lpSecurityDescriptor)
         file = CreateFileW( path, GENERIC_WRITE, 0, &security, CREATE_NEW, 0, NULL );
     LocalFree( security.lpSecurityDescriptor );
     return file;
 }
 
-/* On a Unix host a file's name is on the disk when its folder was flushed. */
+/* On a Unix host a new file name is on the disk only after its folder was flushed. */
 void flush_copy( const WCHAR *copy )
 {
     WCHAR dir[LONG_PATH + 20];
@@ -151,7 +151,7 @@ void flush_copy( const WCHAR *copy )
     flush( dir );
 }
 
-/* Under this name only when it is complete and on the disk. */
+/* The copy gets this name only when it is complete and on the disk. */
 int keep_copy( const struct program *program, const struct pe_bytes *original, const WCHAR *copy )
 {
     WCHAR temporary[LONG_PATH + 40];
@@ -220,7 +220,8 @@ int open_program( struct program *program, const WCHAR *path, const struct pe_by
     return fail( L"%ls is being changed by another program", shown( path ) );
 }
 
-/* BEFORE is what is in it, and comes back should the disk be full; COPY holds the original. */
+/* BEFORE: the present contents, which are written again if the disk is full. COPY: the file that holds
+ * the original. */
 int rewrite_program( const struct program *program, const struct pe_bytes *with,
                      const struct pe_bytes *before, const WCHAR *copy )
 {

@@ -1,7 +1,7 @@
 /*
  * umsrun.exe PROGRAM [ARGS...]: starts the program suspended, makes it load kernel32_ums.dll and
- * ntdll_ums.dll, which lie beside umsrun.exe, lets it go, and ends with its exit code. The program's
- * command line is passed as it was typed.
+ * ntdll_ums.dll from the folder of umsrun.exe, resumes it, and exits with its exit code. The program's
+ * command line is passed on unchanged.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -34,8 +34,8 @@ static int check_program( const WCHAR *name, const WCHAR *path )
     return 0;
 }
 
-/* Windows on Arm64 runs x64 programs, this one for example, but emulates the processor: its ntdll has
- * other system calls, and never had UMS. */
+/* Windows on Arm64 runs x64 programs by emulation, also this one. Its ntdll makes system calls in
+ * another way, and it never had UMS. */
 static int check_machine( void )
 {
     BOOL (WINAPI *is_wow64)( HANDLE, USHORT *, USHORT * );
@@ -49,8 +49,8 @@ static int check_machine( void )
                  machine == IMAGE_FILE_MACHINE_ARM64 ? L"Arm64, " : L"", machine );
 }
 
-/* If umsrun is killed, what it started goes too. Limits of a job set to none at the end let daemons
- * live on. */
+/* If umsrun is killed, the program ends too. At a normal end the limits of the job are removed, so
+ * processes that stay in the background live on. */
 static HANDLE tie_to_us( HANDLE process )
 {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION info = { 0 };
@@ -90,9 +90,9 @@ static BOOL start( const WCHAR *path, WCHAR *command_line, PROCESS_INFORMATION *
     int tries;
 
     GetStartupInfoW( &startup );
-    startup.lpReserved = NULL;              /* but the C runtime's list of files goes through */
-    /* About one start in 10,000 ends with ERROR_INTERNAL_ERROR on Wine 8.0, with no shim anywhere:
-     * the process dies before its image is mapped. Nothing of it has run, so try again. */
+    startup.lpReserved = NULL;              /* lpReserved2, open files of the C runtime, is passed on */
+    /* On Wine 8.0 about one start in 10,000 fails with ERROR_INTERNAL_ERROR, also without the shim: the
+     * process dies before its image is mapped. No code of the program has run, so try again. */
     for (tries = 0; !started && tries < 3; tries++)
     {
         started = CreateProcessW( path, command_line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL,
@@ -102,7 +102,7 @@ static BOOL start( const WCHAR *path, WCHAR *command_line, PROCESS_INFORMATION *
     return started;
 }
 
-/* The loader ends such a process before its first instruction, and says nothing. */
+/* If a DLL is missing, the loader ends the process before its first instruction, without a message. */
 static void tell_missing_dlls( const WCHAR *name, const WCHAR *path )
 {
     WCHAR dlls[512];
@@ -132,7 +132,7 @@ int run_program( const WCHAR *name, const WCHAR *path, WCHAR *command_line )
     }
     else
     {
-        SetConsoleCtrlHandler( NULL, TRUE );        /* Ctrl-C is the program's */
+        SetConsoleCtrlHandler( NULL, TRUE );        /* Ctrl-C is for the program */
         ResumeThread( info.hThread );
     }
     WaitForSingleObject( info.hProcess, INFINITE );

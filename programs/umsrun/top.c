@@ -1,6 +1,6 @@
 /*
- * umsrun --top: shows what a process counts that was started with UMS_HUD; without a process, which
- * processes have UMS.
+ * umsrun --top PID: shows the counters of a process that was started with UMS_HUD. Without PID it lists
+ * the processes that have UMS.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -29,7 +29,7 @@ static const struct ums_hud *open_hud( DWORD pid )
     return hud && hud->magic == HUD_MAGIC ? hud : NULL;
 }
 
-/* Not for ever: the process may have been stopped, or killed, in the middle of writing. */
+/* The number of tries is limited: the process may have been stopped or killed while it was writing. */
 static void read_hud( const struct ums_hud *hud, struct ums_hud *copy )
 {
     int32_t round;
@@ -108,7 +108,7 @@ static int list( void )
  * one process
  */
 
-/* On a console one line is written over and over. */
+/* On a console each line overwrites the one before. */
 static int show( const struct ums_hud *hud, HANDLE process, int lines )
 {
     struct ums_hud copy;

@@ -1,7 +1,7 @@
 /*
- * umsrun.exe: runs 64-bit programs with User-Mode Scheduling, or puts it in place for good. This
- * file reads the options, for the scripts named umsrun too: those look only at what has to be known
- * before Wine starts (scripts/wine.sh). usage.txt is what both print.
+ * umsrun.exe: runs 64-bit programs with User-Mode Scheduling, or installs it. This file parses the
+ * options, also for the scripts named umsrun: those look only at what they must know before Wine starts
+ * (scripts/wine.sh). Both print usage.txt.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -15,8 +15,8 @@
 
 static WCHAR path[LONG_PATH + 20];
 
-/* What follows the first word, by the rule for a program's name: quotes group, and nothing escapes
- * them. */
+/* The rest of the line after the first word, which is parsed as a program's name: quotes group, and no
+ * character escapes them. */
 static WCHAR *skip_first_word( WCHAR *line )
 {
     BOOL quoted = FALSE;
@@ -34,7 +34,7 @@ static int run( const WCHAR *name, WCHAR *command_line )
     return run_program( name, path, command_line );
 }
 
-/* One that lies beside us. */
+/* Run a program from the folder of umsrun.exe. */
 static int run_ours( const WCHAR *file, WCHAR *command_line )
 {
     beside_us( file, path );
@@ -50,7 +50,7 @@ static int run_demo( void )
     return run_ours( L"umsdemo.exe", command_line );
 }
 
-/* umsinfo.exe sees what every program sees that is started so. */
+/* umsinfo.exe is started like any program, so it sees what such a program sees. */
 static int info_command( int argc, WCHAR **argv )
 {
     BOOL verbose = argc > 2 && !wcscmp( argv[2], L"--verbose" );

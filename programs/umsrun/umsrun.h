@@ -12,8 +12,8 @@
 #include "pe_image.h"
 #include "say.h"
 
-/* Lower files are called by those below them only: say.c, names.c, files.c, imports.c, known_dll.c and
- * rewrite.c, then run.c and the commands, then umsrun.c, which reads the options. */
+/* Each file calls only files that come before it in this order: say.c, names.c, files.c, imports.c,
+ * known_dll.c and rewrite.c; then run.c and the commands; then umsrun.c, which parses the options. */
 
 /* names.c: which file a name means */
 #define SHIM_FILES 2
@@ -25,37 +25,37 @@ BOOL is_folder( const WCHAR *path );
 /* the part of PATH before the file's name, with the final backslash */
 void folder_of( const WCHAR *path, WCHAR *dir );
 
-/* A path of the host, which may be written as a Unix host's, in full; the file need not exist. */
+/* The full path for a name, which may be a Unix path; the file need not exist. */
 BOOL full_path( const WCHAR *name, WCHAR *path );
 
-/* The file that a program's name means: a path, or looked for where Windows would. */
+/* The file that a program's name means: a path, or a name to be searched where Windows searches. */
 BOOL find_program( const WCHAR *name, WCHAR *path );
 
 /* FILE in the folder of umsrun.exe */
 void beside_us( const WCHAR *file, WCHAR *path );
 
-/* The prefix's folder, as a Unix host writes it; "this prefix" where the host does not tell. */
+/* The prefix's folder, as a Unix path; "this prefix" if the host does not say. */
 void prefix_folder( WCHAR *name );
 
 /* The folder of umsrun.exe, with a final backslash, if it holds the DLLs; else EXIT_FAILED. */
 int find_shim( WCHAR *dir );
 
-/* files.c: whole files. Each says what is wrong and returns EXIT_FAILED, or 0. */
+/* files.c: whole files. Each returns 0, or prints what is wrong and returns EXIT_FAILED. */
 int read_file( const WCHAR *path, struct pe_bytes *bytes );
-DWORD try_read_file( const WCHAR *path, struct pe_bytes *bytes );       /* says nothing */
-DWORD read_all( HANDLE file, struct pe_bytes *bytes );                  /* nor do these */
+DWORD try_read_file( const WCHAR *path, struct pe_bytes *bytes );       /* prints nothing */
+DWORD read_all( HANDLE file, struct pe_bytes *bytes );                  /* print nothing */
 DWORD write_all( HANDLE file, const struct pe_bytes *bytes );
 
-/* All or nothing. LIKE: a file that not more people may read than this one; NULL: anybody may. */
+/* All or nothing. LIKE: no user may read the new file who may not read this one; NULL: all users may. */
 int write_file( const WCHAR *path, const struct pe_bytes *bytes, const WCHAR *like );
-void delete_old( const WCHAR *path );       /* what write_file has moved away, if it can go */
+void delete_old( const WCHAR *path );       /* files that write_file has moved away, if not in use */
 void free_bytes( struct pe_bytes *bytes );
 void file_digest( const BYTE *data, size_t size, BYTE digest[PE_DIGEST_SIZE] );     /* SHA-256 */
 BOOL same_bytes( const struct pe_bytes *a, const struct pe_bytes *b );
 BOOL same_file( const WCHAR *a, const WCHAR *b );
 BOOL file_is( const WCHAR *path, const struct pe_bytes *bytes );
 
-/* copies the DLLs, where they are not there already; *COPIED tells whether any were */
+/* Copies the DLLs that are not there already; *COPIED: were there any? */
 int copy_dlls( const WCHAR *from, const WCHAR *to, BOOL *copied );
 void delete_dlls( const WCHAR *dir );
 
@@ -65,32 +65,32 @@ void delete_dlls( const WCHAR *dir );
 int tell_program( const WCHAR *name, const WCHAR *path );
 BOOL missing_dlls( const WCHAR *path, WCHAR *names, size_t size );
 
-/* known_dll.c: programs that start get a DLL of system32 from memory, and that is not this file. */
+/* known_dll.c: do new programs get this DLL of system32 from memory, and does that differ from FILE? */
 BOOL known_dll_differs( const WCHAR *name, const struct pe_bytes *file );
 
-/* rewrite.c: a program's own file, open and in nobody else's hands */
+/* rewrite.c: a program's own file, opened for exclusive use */
 struct program
 {
     const WCHAR *path;
     HANDLE       file;
     FILETIME     created, written;
-    DWORD        links;         /* names that it has */
+    DWORD        links;         /* number of its names */
 };
 
-/* Each says what is wrong and returns EXIT_FAILED, or 0. */
+/* Each returns 0, or prints what is wrong and returns EXIT_FAILED. */
 int real_path( WCHAR *path );                                       /* follows links */
 int check_folder( const WCHAR *dir, const WCHAR *advice );          /* can it be written to? */
 int open_program( struct program *program, const WCHAR *path, const struct pe_bytes *expected );
 int keep_copy( const struct program *program, const struct pe_bytes *original, const WCHAR *copy );
-void flush_copy( const WCHAR *copy );               /* one that is there already: to the disk */
+void flush_copy( const WCHAR *copy );               /* make sure that it is on the disk */
 int rewrite_program( const struct program *program, const struct pe_bytes *with,
                      const struct pe_bytes *before, const WCHAR *copy );
 void close_program( const struct program *program );
 BOOL delete_copy( const WCHAR *copy );
 
-/* For a new file that holds what LIKE holds: its owner's alone. LocalFree; NULL: it failed. */
+/* Rights for a copy of LIKE: only its owner may read it. Free with LocalFree; NULL: failed. */
 PSECURITY_DESCRIPTOR private_rights( const WCHAR *like );
-BOOL is_for_all( const WCHAR *path );           /* everybody may read it */
+BOOL is_for_all( const WCHAR *path );           /* may all users read it? */
 
 /* run.c: the program's exit status. NAME: as the user wrote it. COMMAND_LINE: writable. */
 int run_program( const WCHAR *name, const WCHAR *path, WCHAR *command_line );
