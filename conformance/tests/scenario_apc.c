@@ -134,10 +134,23 @@ static __attribute__((noinline)) void sleep_deeper( volatile char *space )
     space[0] = more[0];
 }
 
+static BOOL jump_out_blocked;
+
+static BOOL jump_when_blocked( struct kit_sched *sched, LONG reason, ULONG_PTR payload, PVOID param )
+{
+    (void)sched; (void)payload; (void)param;
+    if (reason == UmsSchedulerThreadBlocked && waiting == 1)
+    {
+        waiting = 2;
+        QueueUserAPC( jumping, waiter->thread, 0 );
+    }
+    return FALSE;
+}
+
 static __attribute__((noinline)) void be_left( void )
 {
     if (__builtin_setjmp( jump_buffer )) return;
-    QueueUserAPC( jumping, GetCurrentThread(), 0 );
+    if (!jump_out_blocked) QueueUserAPC( jumping, GetCurrentThread(), 0 );
     waiting = 1;
     SleepEx( KIT_LIMIT, TRUE );
     wrong_value++;
@@ -149,6 +162,7 @@ static DWORD jump_body( struct kit_worker *self )
     int i;
 
     be_left();
+    waiting = 3;
     blocks[0] = self->blocks;
     for (i = 0; i < ROUNDS; i++) sleep_deeper( space );
     blocks[1] = self->blocks;
@@ -156,17 +170,70 @@ static DWORD jump_body( struct kit_worker *self )
 }
 
 /* Each of the waits that follow is one of its own: the scheduler is told. */
-START_TEST( scenario_apc_jump )
+static void jump( void )
 {
     struct kit_sched *sched;
 
     if (!kit_open()) return;
     sched = kit_add_sched( NULL );
+    if (jump_out_blocked) sched->on_upcall = jump_when_blocked;
     waiter = kit_add_worker( sched->list, jump_body, NULL );
     kit_start();
     kit_finish();
     ok( apcs == 1 && !wrong_value, "B27: %ld routines ran, expected 1\n", apcs );
     ok( blocks[1] - blocks[0] == ROUNDS, "B11: %ld Blocked upcalls for %d waits after the jump\n",
         blocks[1] - blocks[0], ROUNDS );
+    kit_check();
+}
+
+START_TEST( scenario_apc_jump )
+{
+    jump();
+}
+
+/* The routine is queued while the worker is blocked in the wait. */
+START_TEST( scenario_apc_jump_blocked )
+{
+    jump_out_blocked = TRUE;
+    jump();
+}
+
+/* ---- a routine that waits ---- */
+
+static void CALLBACK sleeping( ULONG_PTR arg )
+{
+    LONG before = waiter->blocks;
+
+    (void)arg;
+    Sleep( 1 );
+    if (waiter->blocks - before == 1) blocks[0]++;
+    apcs++;
+}
+
+static DWORD sleeping_body( struct kit_worker *self )
+{
+    int i;
+
+    (void)self;
+    for (i = 0; i < ROUNDS; i++)
+    {
+        QueueUserAPC( sleeping, GetCurrentThread(), 0 );
+        if (SleepEx( KIT_LIMIT, TRUE ) != WAIT_IO_COMPLETION) wrong_value++;
+    }
+    return 0;
+}
+
+/* The scheduler is told of the routine's wait, as of any other of the worker. */
+START_TEST( scenario_apc_waits )
+{
+    struct kit_sched *sched;
+
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    waiter = kit_add_worker( sched->list, sleeping_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( apcs == ROUNDS && !wrong_value, "B27: %ld routines ran, expected %d\n", apcs, ROUNDS );
+    ok( blocks[0] == ROUNDS, "B11: %ld Blocked upcalls for %d waits in a routine\n", blocks[0], ROUNDS );
     kit_check();
 }

@@ -317,6 +317,81 @@ START_TEST( scenario_identity_mutex )
     for (i = 0; i < 3; i++) CloseHandle( mutexes[i] );
 }
 
+/* --- calls whose answer depends on the thread --- */
+
+struct mutant_information               /* MUTANT_BASIC_INFORMATION */
+{
+    LONG    count;
+    BOOLEAN owned, abandoned;
+};
+
+static LONG (WINAPI *query_mutant)( HANDLE, int, void *, ULONG, ULONG * );
+static LONG (WINAPI *test_alert)( void );
+static struct { LONG owned, not_owned, alerts, timers, wrong_thread; } asked;
+
+static void CALLBACK alert_routine( ULONG_PTR id )
+{
+    if (GetCurrentThreadId() != id) asked.wrong_thread++;
+    asked.alerts++;
+}
+
+static void CALLBACK timer_routine( void *id, DWORD low, DWORD high )
+{
+    (void)low; (void)high;
+    if (GetCurrentThreadId() != (ULONG_PTR)id) asked.wrong_thread++;
+    asked.timers++;
+}
+
+#define ASK_ROUNDS 10
+
+/* Each question comes behind a yield, so it is not that of a thread which has just been in the kernel. */
+static DWORD asking_body( struct kit_worker *worker )
+{
+    HANDLE mutex = CreateMutexW( NULL, TRUE, NULL ), timer = CreateWaitableTimerW( NULL, FALSE, NULL );
+    void *id = (void *)(ULONG_PTR)GetCurrentThreadId();
+    LARGE_INTEGER due = { .QuadPart = -1 };
+    struct mutant_information info;
+    int i;
+
+    for (i = 0; i < ASK_ROUNDS; i++)
+    {
+        kit_yield( worker, NULL );
+        if (!query_mutant( mutex, 0, &info, sizeof(info), NULL ) && info.owned) asked.owned++;
+        QueueUserAPC( alert_routine, worker->thread, (ULONG_PTR)id );
+        kit_yield( worker, NULL );
+        test_alert();
+        kit_yield( worker, NULL );
+        SetWaitableTimer( timer, &due, 0, timer_routine, id, FALSE );
+        SleepEx( KIT_LIMIT, TRUE );
+    }
+    ReleaseMutex( mutex );
+    kit_yield( worker, NULL );
+    if (!query_mutant( mutex, 0, &info, sizeof(info), NULL ) && !info.owned) asked.not_owned++;
+    CloseHandle( mutex );
+    CloseHandle( timer );
+    return 0;
+}
+
+/* A mutex is the worker's, and APCs that it queues to itself are, its timers' too [doc]. */
+START_TEST( scenario_identity_asks )
+{
+    struct kit_sched *sched;
+
+    query_mutant = (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtQueryMutant" );
+    test_alert = (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtTestAlert" );
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    kit_add_worker( sched->list, asking_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( asked.owned == ASK_ROUNDS, "B27: %ld times the owner of its mutex, expected %d\n", asked.owned, ASK_ROUNDS );
+    ok( asked.not_owned == 1, "B27: still the owner of a mutex that it has released\n" );
+    ok( asked.alerts == ASK_ROUNDS, "B27: %ld routines ran, expected %d\n", asked.alerts, ASK_ROUNDS );
+    ok( asked.timers == ASK_ROUNDS, "B27: %ld timers' routines ran, expected %d\n", asked.timers, ASK_ROUNDS );
+    ok( !asked.wrong_thread, "B27: %ld routines ran in another thread\n", asked.wrong_thread );
+    kit_check();
+}
+
 /* --- calls that are answered at once, while threads of workers signal and wait --- */
 
 #define CLOCK_WORKERS 6
