@@ -2,8 +2,9 @@
 """layers.py SOURCE BUILD NM: no layer of ntdll_ums uses what it must not know.
 
 The rules are the table between <!-- table layers --> and <!-- end --> in docs/architecture.md: one row for each layer, with
-its files and the layers that it may use. What a layer uses is read from the symbols of its objects, so a call, an address
-and a variable count alike, wherever they are declared. The seams and exceptions below are the only way around the table.
+its files and the layers that it may use. Of a layer with headers in parentheses, it may use only names that these headers
+declare. What a layer uses is read from the symbols of its objects, so a call, an address and a variable count alike, wherever
+they are declared.
 """
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -15,23 +16,9 @@ import re
 import subprocess
 import sys
 
-# A layer may use names that these headers declare, though it may not use the layer that defines them.
-SEAMS = {
-    ("core", "host"): ("ke.h", "host/ke_win32_inline.h"),
-    ("record", "host"): ("ke.h",),
-    ("host", "entry"): ("entry/native.h",),
-    ("factory", "main"): ("main.h",),
-    ("api", "main"): ("main.h",),
-}
-
-# (from, to, name): reason. Keep it short: each line is a function that is in the wrong place, or an interface that is missing.
-EXCEPTIONS = {
-    ("entry", "api", "RtlDequeueUmsCompletionListItems"): "its address only: a debugger steps over it (is_door)",
-}
-
 
 def read_rules(page):
-    """{layer: (patterns of files, layers it may use)} from the table in the document."""
+    """{layer: (patterns of files, {layer it may use: its headers, none for all of it})} from the table in the document."""
     text = page.read_text(encoding="utf-8")
     table = re.search(r"<!-- table layers -->\n(.*?)<!-- end -->", text, re.DOTALL)
     rules = {}
@@ -40,7 +27,7 @@ def read_rules(page):
         if len(cells) < 4 or cells[0] in ("layer", "") or set(cells[0]) <= set("-: "):
             continue
         patterns = re.findall(r"`([^`]+)`", cells[1])
-        uses = {word.strip() for word in cells[2].split(",")} - {"-", ""}
+        uses = {use: re.findall(r"`([^`]+)`", headers) for use, headers in re.findall(r"(\w+)(?: \(([^)]*)\))?", cells[2])}
         rules[cells[0].strip("*")] = (patterns, uses)
     return rules
 
@@ -75,12 +62,12 @@ def main():
     top, build, nm = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
     objects = build / "dlls" / "ntdll_ums" / "CMakeFiles" / "ntdll_ums.dir"
     rules = read_rules(top / "docs" / "architecture.md")
-    seams = {key: {name for file in files for name in declared(top / "dlls" / "ntdll_ums" / file)}
-             for key, files in SEAMS.items()}
     wrong = [f"docs/architecture.md: layer {layer} may use {use}, which is no layer"
-             for layer, (_, uses) in rules.items() for use in uses - set(rules)]
+             for layer, (_, uses) in rules.items() for use in uses.keys() - rules.keys()]
+    names = {header: set(declared(top / "dlls" / "ntdll_ums" / header))
+             for _, uses in rules.values() for headers in uses.values() for header in headers}
     defined, used = read_symbols(objects, nm)
-    arrows, needed = 0, set()
+    arrows, needed = 0, set()                   # needed: headers that allow something
     built = {path.relative_to(top / "dlls" / "ntdll_ums").as_posix()
              for suffix in ("c", "S") for path in (top / "dlls" / "ntdll_ums").rglob(f"*.{suffix}")}
     for source in sorted(used):
@@ -95,19 +82,21 @@ def main():
             if not there or there == here or defined[name] not in built:
                 continue
             arrows += 1
-            if there in rules[here][1] or name in seams.get((here, there), ()):
+            headers = rules[here][1].get(there)
+            if headers == []:
                 continue
-            if (here, there, name) in EXCEPTIONS:
-                needed.add((here, there, name))
+            through = [header for header in headers or [] if name in names[header]]
+            needed.update((here, header) for header in through)
+            if through:
                 continue
             wrong.append(f"{source} ({here}) uses {name} of {defined[name]} ({there})")
-    for key in EXCEPTIONS.keys() - needed:
-        print(f"not needed any more, please remove: the exception {key}")
+    wrong += [f"docs/architecture.md: {layer} uses nothing of {header}" for layer, (_, uses) in rules.items()
+              for headers in uses.values() for header in headers if (layer, header) not in needed]
     if arrows < 100 or len(rules) < 7:
         wrong.append(f"only {arrows} uses across {len(rules)} layers found")
     for text in wrong:
         print(text)
-    print(f"{arrows} uses across {len(rules)} layers, {len(needed)} by exception")
+    print(f"{arrows} uses across {len(rules)} layers")
     sys.exit(bool(wrong))
 
 

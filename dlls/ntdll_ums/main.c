@@ -16,6 +16,7 @@
 #include "main.h"
 #include "watch/record.h"
 #include "watch/record_host.h"
+#include "umsnt.h"
 #include "private/known_wines.h"
 #include "private/trace.h"
 #include "private/ums_private.h"
@@ -102,7 +103,7 @@ static const struct hook *find_hook( const char **why )
         else
         {
             choose( "hook", hooks[i].name, 0, *why );
-            ums_info( "not hook %s, because %s", hooks[i].name, *why );
+            ums_info( "hook %s cannot be used, because %s", hooks[i].name, *why );
         }
     }
     return found;
@@ -202,7 +203,7 @@ static const char *start_waits( void )
 /* The hook may have found a reason against such waits. */
 static void choose_waits( const char *why )
 {
-    if (!why && !ums_waits_here) why = "other software has patched these calls, and wants to see them";
+    if (!why && !ums_waits_here) why = "other software has patched these calls, and has to see them";
     choose( "waits", "user", !why, why ? why : "the faster ones, and threads park outside the host's" );
     choose( "waits", "kernel", !!why, why ? "they work everywhere" : "not needed" );
 }
@@ -240,6 +241,7 @@ static const char *start( void )
 
     if (ums_settings.refusal[0]) return ums_settings.refusal;
     if ((refusal = check_wine( wine ))) return refusal;
+    ums_dequeue_door = RtlDequeueUmsCompletionListItems;
     ums_record_begin();
     hud = ums_hud_wanted();
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
@@ -257,8 +259,8 @@ static const char *start( void )
                         (const char *)&private_interface, &pinned );
     ums_straight = ums_carry && !ums_recording && !hud;
     if (!ums_hook_apc_install())
-        ums_info( "APCs: this ntdll's entry for them is not known; those of a worker run when they "
-                  "come, beside its scheduler" );
+        ums_info( "APCs of workers run concurrently with their scheduler, because KiUserApcDispatcher "
+                  "of this ntdll is of an unknown kind" );
     ke_signal_start();
     ums_hook_sigsys_install();
     ums_grace = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;

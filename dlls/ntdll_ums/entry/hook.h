@@ -259,6 +259,9 @@ extern void     ums_stub_look( void );
 /* Entered in place of the function in r11: calls it with the trap flag clear, and sets the flag on
    return. */
 extern void     ums_step_over( void );
+/* RtlDequeueUmsCompletionListItems, which is in a layer above this one: another function that a debugger
+   steps over. Written by main.c before the hook is installed. */
+extern void    *ums_dequeue_door;
 uint64_t ums_call_dispatcher( uint64_t nr, const uint64_t *args );
 uint64_t ums_call_stub( void *stub, const uint64_t *args );
 

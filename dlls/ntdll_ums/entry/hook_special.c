@@ -85,18 +85,19 @@ uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_c
     return (uint64_t)native( call );
 }
 
+void *ums_dequeue_door;
+
 /* Is this an entry into our code in which no exception may happen? What a thread does there depends
    on whether it is a worker, carried or not, and each exception changes that. */
 static int is_door( uint64_t rip )
 {
-    static void *const doors[] = { ums_yield, ums_execute, RtlDequeueUmsCompletionListItems,
-                                   ums_unix_call, ums_unix_look, ums_dispatcher_frame,
-                                   ums_stub_frame };
+    static void *const doors[] = { ums_yield, ums_execute, ums_unix_call, ums_unix_look,
+                                   ums_dispatcher_frame, ums_stub_frame };
     unsigned int i;
 
     for (i = 0; i < sizeof(doors) / sizeof(doors[0]); i++)
         if (rip == (uintptr_t)doors[i]) return 1;
-    return 0;
+    return rip == (uintptr_t)ums_dequeue_door;
 }
 
 /* A debugger that steps into one of these functions steps over it, as over a system call: the trap
