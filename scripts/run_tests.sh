@@ -69,7 +69,7 @@ run_tests()
     [ -s "$lost" ] || return $status
     say "lost starts: $(tr '\n' ' ' < "$lost")"
     if [ "$(wc -l < "$lost")" -gt 1 ]; then
-        say "more than one is no accident of Wine's: that is a failure"
+        say "more than one is not explained by Wine (docs/wine.md): the run has failed"
         return 8
     fi
     if [ -n "$again" ]; then

@@ -127,7 +127,7 @@ read_prefix()
             [ "$prefix_option" = --install-prefix ] || wrong_usage "--create is no option of $prefix_option"
             create=1
             ;;
-        '' | -*) wrong_usage "$prefix_option '$word': this is no name of a prefix" ;;
+        '' | -*) wrong_usage "$prefix_option '$word': this is not the name of a prefix" ;;
         *)
             [ -z "$prefix_named" ] || wrong_usage "$prefix_option takes one prefix; one with spaces needs quotes"
             prefix_named=$word
@@ -220,7 +220,7 @@ choose_prefix()
     [ -d "$WINEPREFIX" ] || [ ! -e "$WINEPREFIX" ] || die "$prefix_name: this is a file, and a Wine prefix is a directory"
     [ -O "$WINEPREFIX" ] || [ ! -e "$WINEPREFIX" ] || die "$prefix_name: this belongs to another user, and Wine takes only one's own"
     case ${1-} in
-    --uninstall-prefix | --prefix-status) is_prefix "$WINEPREFIX" || die "$WINEPREFIX is no Wine prefix" ;;
+    --uninstall-prefix | --prefix-status) is_prefix "$WINEPREFIX" || die "$WINEPREFIX is no Wine prefix; name the directory that has system.reg" ;;
     --install-prefix)
         [ -z "$prefix_named" ] || [ -n "$create" ] || is_prefix "$WINEPREFIX" \
             || die "$WINEPREFIX is no Wine prefix; --create makes one there"
@@ -246,7 +246,7 @@ make_prefix()
     if ! DISPLAY='' WINEDLLOVERRIDES="${WINEDLLOVERRIDES:+$WINEDLLOVERRIDES;}mscoree,mshtml=" \
         "$wine" wineboot -i > "$boot_log" 2>&1 < /dev/null; then
         tail -n 5 "$boot_log" >&2
-        die "wineboot failed; its last lines stand above, all are in $boot_log"
+        die "wineboot failed; its last lines are above, all of them in $boot_log"
     fi
     rm -f "$boot_log"
     trap - HUP INT TERM

@@ -161,13 +161,13 @@ static void tell_install( const struct job *job, const struct pe_report *report,
         tell_links( job, links );
     }
     if (report->signature_size)
-        say( L"  its signature (%lu bytes) was taken out: it does not fit a changed file",
+        say( L"  its signature (%lu bytes) was removed: it is not valid for a changed file",
              report->signature_size );
     if (report->overlay_size)
         say( L"  %lu bytes behind its last section were moved by %lu; should it check or look for "
              L"them and not start, use umsrun without --install", report->overlay_size,
              report->section_size );
-    if (report->bound) say( L"  its bound imports were taken out: the loader does without" );
+    if (report->bound) say( L"  its bound imports were removed: the loader does not need them" );
 }
 
 static int prepare_request( const struct job *job, char *dir, size_t size,

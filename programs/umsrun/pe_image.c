@@ -171,7 +171,7 @@ const char *pe_restore( const struct pe_bytes *file, pe_digest_fn digest, struct
         }
         free( original.data );
     }
-    return "was changed since the shim was put into it, so its original cannot be had from it";
+    return "was changed after the shim was put into it, so the original cannot be restored from it";
 }
 
 void pe_look( const struct pe_bytes *file, pe_digest_fn digest, struct pe_report *report )

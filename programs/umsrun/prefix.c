@@ -81,7 +81,7 @@ static int read_wine( struct prefix *prefix )
     WCHAR path[LONG_PATH + 60];
 
     if (!find_wine( path ))
-        return fail( L"this Wine's own kernel32.dll is not to be found: no folder that WINEDLLDIR0 ... "
+        return fail( L"this Wine's own kernel32.dll cannot be found: no folder that WINEDLLDIR0 ... "
                      L"names has x86_64-windows\\kernel32.dll" );
     if (read_file( path, &prefix->wine )) return EXIT_FAILED;
     file_digest( prefix->wine.data, prefix->wine.size, prefix->digest );

@@ -89,7 +89,7 @@ int real_path( WCHAR *path )
     len = GetFinalPathNameByHandleW( file, real, ARRAYSIZE(real), 0 );
     CloseHandle( file );
     if (!len || len >= ARRAYSIZE(real))
-        return fail( L"%ls: it is not to be found out which file that is; name it without links",
+        return fail( L"%ls: cannot find out which file this is; give its path without links",
                      shown( path ) );
     drive = !wcsncmp( real, L"\\\\?\\", 4 ) && real[5] == ':';      /* \\?\Z:\... */
     wcscpy( path, drive ? real + 4 : real );

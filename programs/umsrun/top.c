@@ -139,7 +139,7 @@ int top_command( int argc, WCHAR **argv )
     if (argc < 3) return list();
     pid = wcstoul( argv[2], &end, 0 );
     if (!pid || *end)
-        return wrong_usage( L"--top %ls: this is no process id; umsrun --top lists them", argv[2] );
+        return wrong_usage( L"--top %ls: this is not a process id; umsrun --top lists the ids", argv[2] );
     if (!(process = OpenProcess( SYNCHRONIZE, FALSE, pid )))
         return fail( L"--top %lu: there is no such process", pid );
     if (!(hud = open_hud( pid )))

@@ -88,8 +88,8 @@ for umsrun in "$installed" "$source/umsrun"; do
     refuses '--xyz: there is no such option; see umsrun --help' "$umsrun" --xyz
     refuses '-x: there is no such option' "$umsrun" -x game.exe
     refuses '--verbose: there is no such option' "$umsrun" --verbose
-    refuses 'no name of a prefix' "$umsrun" --install-prefix --help
-    refuses 'no name of a prefix' "$umsrun" --prefix-status ''
+    refuses 'not the name of a prefix' "$umsrun" --install-prefix --help
+    refuses 'not the name of a prefix' "$umsrun" --prefix-status ''
     refuses 'needs quotes' "$umsrun" --install-prefix my prefix
     refuses '--create is no option of --uninstall-prefix' "$umsrun" --uninstall-prefix --create
     refuses "$tmp/nothing is no Wine prefix; --create makes one there" "$umsrun" --install-prefix nothing

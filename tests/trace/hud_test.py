@@ -82,7 +82,7 @@ def refused(umsrun, busy):
     out, err = top.communicate(timeout=60)
     expect(top.returncode == 0 and re.search(rf'^ *{pid} .*has UMS; no counters', out, re.M), 'the list', out, err)
     for args, want in ((('--top', pid), 'has no counters'), (('--top', '3'), 'no such process'),
-                       (('--top', 'game'), 'no process id')):
+                       (('--top', 'game'), 'not a process id')):
         top = start('', umsrun, *args)
         _, err = top.communicate(timeout=60)
         expect(top.returncode == 2 and want in err, args, top.returncode, err)

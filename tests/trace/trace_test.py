@@ -206,7 +206,7 @@ def bad_traces(good, folder):
     broken('an odd event', 'unknown kind', lambda e: e.append(event('Q', 1, 1e9)))
     broken('no name', 'lacks', lambda e: e[0].pop('cat'))
     broken('another end', 'is open', lambda e: e[index(e, 'E', 1)].update(name='worker 9'))
-    for content, want in (('', 'empty'), ('[1,', 'no JSON'), ('{}', 'traceEvents'), ('{"traceEvents":[]}', 'UMS_TRACE')):
+    for content, want in (('', 'empty'), ('[1,', 'not valid JSON'), ('{}', 'traceEvents'), ('{"traceEvents":[]}', 'UMS_TRACE')):
         path = os.path.join(folder, 'trace.json')
         with open(path, 'w', encoding='utf-8') as file:
             file.write(content)

@@ -475,12 +475,12 @@ int ums_hook_stubs_install( const char **why )
     {
         *why = foreign;
         if (ums_carry) return 0;
-        ums_info( "%s; they are called behind ours", foreign );
+        ums_info( "%s; that software still sees each call, after the shim", foreign );
     }
     if (!ums_carry)
     {
         drop_quick_ones();
-        if (!prepare_win32u( ntdll, why )) ums_info( "windows: stubs are not hooked, %s", *why );
+        if (!prepare_win32u( ntdll, why )) ums_info( "the stubs of win32u.dll are not hooked, because %s", *why );
     }
     else if (!prepare_others( ntdll, why ) || !prepare_win32u( ntdll, why ))
     {

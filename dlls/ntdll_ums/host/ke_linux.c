@@ -246,7 +246,7 @@ static const char *find( void )
     uint64_t gate;
     int64_t thread;
 
-    if (!host_version) return "this is no Wine that tells its host";
+    if (!host_version) return "this is not Wine, or a Wine that does not say on which system it runs";
     host_version( &sysname, NULL );
     if (lstrcmpA( sysname, "Linux" )) return "this is not Linux";
     if (!dispatcher || !find_libc( (uint64_t)*dispatcher, &libc )) return "libc was not found";

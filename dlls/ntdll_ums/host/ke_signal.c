@@ -466,7 +466,8 @@ void ke_signal_start( void )
     if (!linux_signal_get( LINUX_SIGUSR1, &wine_usr1 ) ||
         !linux_signal_get( LINUX_SIGQUIT, &wine_quit ))
     {
-        ums_info( "other processes see threads, not workers: the host's signals are not known" );
+        ums_info( "UMS_FOREIGN has no effect, because the host's signals are of an unknown kind: other "
+                  "processes see threads, not workers" );
         return;
     }
     enabled = 1;

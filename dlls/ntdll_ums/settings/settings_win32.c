@@ -121,7 +121,7 @@ static void report( const struct settings *s )
     uint32_t i;
 
     for (i = 0; i < s->problem_count && i < SETTING_PROBLEMS; i++) ums_warn( "%s", s->problems[i] );
-    if (s->problem_count > i) ums_warn( "%lu more of the kind", (ULONG)(s->problem_count - i) );
+    if (s->problem_count > i) ums_warn( "%lu more wrong settings", (ULONG)(s->problem_count - i) );
     for (i = 0; i < SETTINGS; i++)
     {
         if (s->values[i].origin == ORIGIN_DEFAULT) continue;

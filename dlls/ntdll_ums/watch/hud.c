@@ -106,12 +106,13 @@ void ums_hud_begin( void )
     hud = section ? MapViewOfFile( section, FILE_MAP_WRITE, 0, 0, sizeof(*hud) ) : NULL;
     if (!hud)
     {
-        ums_warn( "UMS_HUD: %s cannot be made (error %lu)", name, GetLastError() );
+        ums_warn( "UMS_HUD: the section %s cannot be created (error %lu); nothing is counted", name,
+                  GetLastError() );
         return;
     }
     hud->magic = HUD_MAGIC;
     if (ums_thread_create( THREAD_SERVICE, hud_thread, NULL, 0, 0, 0, &thread ))
-        ums_warn( "UMS_HUD: no thread can be made for it" );
+        ums_warn( "UMS_HUD: its thread cannot be created; nothing is counted" );
     else CloseHandle( thread );
 }
 

@@ -101,7 +101,7 @@ static void *make_memory( const char *path, size_t size )
     lstrcatA( name, ".ring" );
     ring_file = create( name );
     if ((memory = map( ring_file, size ))) return memory;
-    ums_warn( "UMS_TRACE: %s cannot be made (error %lu): if the process is killed its trace is lost",
+    ums_warn( "UMS_TRACE: %s cannot be created (error %lu); if the process is killed, its trace is lost",
               name, GetLastError() );
     if (ring_file != INVALID_HANDLE_VALUE) delete_rings();
     return VirtualAlloc( NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
@@ -210,7 +210,8 @@ void ums_record_begin( void )
     }
     if (!(memory = make_memory( path, ums_record_size( shift ) )))
     {
-        ums_err( "UMS_TRACE: there is no memory for rings of %u events", 1u << shift );
+        ums_err( "UMS_TRACE: there is no memory for rings of %u events; set UMS_TRACE_EVENTS lower",
+                 1u << shift );
         return;
     }
     ums_record_init( memory, shift );
@@ -276,7 +277,8 @@ void ums_record_finish( void )
     if (InterlockedExchange( &finished, 1 )) return;
     ums_recording = 0;
     tell_begin();
-    if (!ums_record_write( write_file )) ums_err( "UMS_TRACE: the file could not be written" );
+    if (!ums_record_write( write_file ))
+        ums_err( "UMS_TRACE: %s could not be written to its end; is the disk full?", ums_trace_path );
     else if (ring_file != INVALID_HANDLE_VALUE) drop_rings();
     NtClose( file );
 }
