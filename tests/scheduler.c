@@ -284,13 +284,14 @@ static int a_grace_period_later( _Atomic uint32_t *word, uint32_t value, const i
     return 0;
 }
 
-static void run_with_looks( enum ke_sleep (*look)( struct ke_place *place ), int64_t grace )
+static void run_with_looks_at( enum ke_sleep (*look)( struct ke_place *place ), int64_t grace,
+                               int (*wait)( _Atomic uint32_t *, uint32_t, const int64_t * ) )
 {
     looked = added = 0;
     ums_grace = grace;
     fake_on_look = look;
     fake_on_clock = only_added;
-    fake_on_wait = a_grace_period_later;
+    fake_on_wait = wait;
     run( stay_in_kernel, release_when_blocked );
     fake_on_look = NULL;
     fake_on_clock = NULL;
@@ -300,11 +301,52 @@ static void run_with_looks( enum ke_sleep (*look)( struct ke_place *place ), int
     tear_down();
 }
 
+static void run_with_looks( enum ke_sleep (*look)( struct ke_place *place ), int64_t grace )
+{
+    run_with_looks_at( look, grace, a_grace_period_later );
+}
+
 static void who_waits_for_a_processor_is_not_blocked( void **state )
 {
     (void)state;
     run_with_looks( look_once, 1000 );
     assert_int_equal( looked, LOOKS );
+}
+
+/* How long after the look before each look came. */
+static int64_t looked_at[8];
+
+static enum ke_sleep note_the_time( struct ke_place *place )
+{
+    static const uint64_t places[] = { 1, 2, 3, 4, 4 };
+
+    looked_at[looked] = added;
+    place->sp = place->pc = places[looked++];
+    return KE_ASLEEP;
+}
+
+static int when_it_is_time( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    (void)word; (void)value;
+    if (!timeout || state_of( context ) != WORKER_INKERNEL) return 1;
+    added += *timeout;
+    return 0;
+}
+
+static void the_second_look_comes_soon( void **state )
+{
+    static const int64_t after[] = { 4000, 1000, 4000, 4000, 4000 };
+    int64_t begin = 0;                          /* the call is found */
+    unsigned int i;
+
+    (void)state;
+    run_with_looks_at( note_the_time, 4000, when_it_is_time );
+    assert_int_equal( looked, 5 );
+    for (i = 0; i < 5; i++)
+    {
+        assert_int_equal( looked_at[i] - begin, after[i] );
+        begin = looked_at[i];
+    }
 }
 
 static void an_answer_is_not_waited_for_forever( void **state )
@@ -557,6 +599,7 @@ int main( void )
 #endif
         cmocka_unit_test( a_long_call_is_told_after_the_grace_period ),
         cmocka_unit_test( who_waits_for_a_processor_is_not_blocked ),
+        cmocka_unit_test( the_second_look_comes_soon ),
         cmocka_unit_test( an_answer_is_not_waited_for_forever ),
         cmocka_unit_test( where_nothing_is_known_time_tells ),
         cmocka_unit_test( a_scheduler_that_stopped_looking_is_woken ),

@@ -27,6 +27,7 @@
 /* 100 ns. A look whether a worker's thread sleeps takes about as long as this; whoever asks for a
    shorter grace period is told without one. And so long the wineserver may take to answer. */
 #define LOOK_TAKES      500
+#define SECOND_LOOK     4                       /* after such a part of the grace period */
 #define ANSWER_PATIENCE 10000000
 
 /* Cache lines of a saved user part, and the frame above it. */
@@ -75,6 +76,7 @@ struct watch
     int64_t  look;                              /* when to look whether its thread sleeps */
     int      asleep;                            /* it did at the last look, there: */
     struct ke_place bed;
+    int64_t  tick;                              /* until the next look */
     int      idle;                              /* looks in a row that found none */
     uint64_t faulted;                           /* the state word, if it slept for a page; or 0 */
     struct ke_place place;                      /* where */
@@ -98,10 +100,10 @@ static int take_blocked( struct ums_scheduler *s, uint64_t word )
 
 /* A call takes longer than the grace period. On Windows only a thread that sleeps is blocked. A
    thread that waits for a CPU on a busy machine is not, and may hold a lock that its SchedulerProc
-   needs. So the worker is taken if its thread slept in the same place at two looks, a grace period
-   apart. Where the host cannot tell, the worker is taken at once. The thread may wake up right
-   after the second look. Then it has slept, and clients expect reports of calls that are already
-   over. */
+   needs. So the worker is taken if its thread slept in the same place at two looks. The second one
+   comes soon after the first; if the thread is elsewhere by then it comes on, and the next look can
+   wait. Where the host cannot tell, the worker is taken at once. The thread may wake up right after
+   the second look. Then it has slept, and clients expect reports of calls that are already over. */
 static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
 {
     struct ke_place place;
@@ -117,6 +119,11 @@ static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
         return now - watch->since >= ANSWER_PATIENCE;
     case KE_ASLEEP:
         again = watch->asleep && place.sp == watch->bed.sp && place.pc == watch->bed.pc;
+        if (!watch->asleep)
+        {
+            watch->tick = ums_grace / SECOND_LOOK;
+            watch->look = now + watch->tick;
+        }
         watch->asleep = 1;
         watch->bed = place;
         return again;
@@ -126,7 +133,7 @@ static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
     }
 }
 
-/* Read the worker's word once every grace period. A later look that finds the same call takes the
+/* Read the worker's word at each tick, once every grace period or sooner. A later look that finds the same call takes the
    worker, if the grace period is over and the worker is blocked; a wake-up can come early.
    Meanwhile the worker may have left, may run on another scheduler, or its slot may be another
    worker. That is safe because the caller checks posted between two looks: if the first look saw a
@@ -142,6 +149,7 @@ static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
 
         watch->idle = 0;
         if (word == watch->call && now < watch->look) return 0;
+        watch->tick = ums_grace;
         watch->look = now + ums_grace;
         if (word == watch->call)
             return is_blocked( s->current, watch, now ) && take_blocked( s, word );
@@ -151,6 +159,7 @@ static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
         return 0;
     }
     watch->call = 0;
+    watch->tick = ums_grace;
     if (++watch->idle < IDLE_TICKS) return 0;
 
     /* Stop looking. The worker sets its state, then reads watching. This thread clears watching,
@@ -191,14 +200,14 @@ static void look_for_fault( struct ums_context *w, struct watch *watch )
 /* How long the scheduler may sleep; NULL: until it is woken. */
 static const int64_t *time_to_look( struct ums_scheduler *s, const struct watch *watch )
 {
-    if (atomic_load( &s->watching )) return &ums_grace;
+    if (atomic_load( &s->watching )) return &watch->tick;
     return ums_page_faults ? &watch->interval : NULL;
 }
 
 /* The worker runs at home: wait for its upcall, and take it. */
 void ums_scheduler_wait( struct ums_scheduler *s )
 {
-    struct watch watch = { .interval = FAULT_LOOK };
+    struct watch watch = { .tick = ums_grace, .interval = FAULT_LOOK };
 
     while (!atomic_load( &s->posted ))
     {
