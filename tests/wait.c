@@ -231,6 +231,61 @@ static void it_is_queued_once( void **state )
     }
 }
 
+static _Atomic int stage;
+
+/* Carried: it takes no upcall between the kill and its wait. */
+static void wait_when_told( void *param )
+{
+    (void)param;
+    atomic_store( &stage, 1 );
+    while (atomic_load( &stage ) != 2) sched_yield();
+    ums_worker_wait( ke_current(), WAIT_FOR_ALERT, 0 );
+    atomic_fetch_add( &fake_errors, 1 );        /* it was killed before */
+}
+
+/* Its carrier stands still, so the kill is left to that. */
+static void *kill_on_its_carrier( void *with_alert )
+{
+    while (atomic_load( &stage ) != 1) sched_yield();
+    fake_kill_thread( &worker );
+    atomic_store( &fake_carrier_is_stopped, 1 );
+    ums_worker_killed( context );
+    assert_int_equal( word_state( word_now() ), WORKER_CARRIED );
+    atomic_store( &fake_carrier_is_stopped, 0 );
+    if (with_alert) ums_alert( context );
+    atomic_store( &stage, 2 );
+    return NULL;
+}
+
+/* It comes to its list dead, once, and its scheduler is told; an alert that is pending changes nothing. */
+static void killed_it_does_not_wait( void **state )
+{
+    pthread_t killer;
+    intptr_t i;
+
+    (void)state;
+    if (!ums_carry) skip();
+    for (i = 0; i < 20; i++)
+    {
+        atomic_store( &stage, 0 );
+        upcalls[BLOCKED] = 0;
+        ums_list_create( &list );
+        ums_context_create( &context );
+        assert_int_equal( fake_worker_create( &worker, context, list, wait_when_told, NULL ), STATUS_SUCCESS );
+        pthread_create( &killer, NULL, kill_on_its_carrier, (void *)(i & 1) );
+        assert_int_equal( fake_scheduler_enter( list, schedule, NULL ), STATUS_SUCCESS );
+        pthread_join( killer, NULL );
+        assert_int_equal( upcalls[BLOCKED], 1 );
+        assert_int_equal( word_state( word_now() ), WORKER_DEAD );
+        assert_null( ums_list_take( list ) );
+        fake_killed_thread_ends( &worker );
+        assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+        assert_int_equal( atomic_load( &list->refs ), 1 );
+        ums_list_delete( list );
+        assert_int_equal( atomic_load( &fake_errors ), 0 );
+    }
+}
+
 /* ---- time ---- */
 
 static void wait_a_millisecond( void *param )
@@ -387,6 +442,7 @@ int main( void )
         cmocka_unit_test( suspended_it_comes_when_both_are_over ),
         cmocka_unit_test( a_resume_does_not_end_the_wait ),
         cmocka_unit_test( it_is_queued_once ),
+        cmocka_unit_test( killed_it_does_not_wait ),
         cmocka_unit_test( time_ends_the_wait ),
         cmocka_unit_test( an_alert_does_not_end_a_sleep ),
         cmocka_unit_test( no_deadline_is_missed ),
