@@ -429,6 +429,7 @@ X( scenario_waits_rough, scenario_alert_apc, 30 )
 X( scenario_waits_rough, scenario_alert_registers, 30 )
 X( scenario_waits_rough, scenario_sleep_threads_ended, 60 )
 
+X( scenario_objects, scenario_object_turns_signalled, 30 )
 X( scenario_objects, scenario_object_turns_together, 30 )
 X( scenario_objects, scenario_object_turns_apart, 30 )
 X( scenario_objects, scenario_object_turns_plain, 30 )

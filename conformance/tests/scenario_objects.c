@@ -29,6 +29,7 @@ static NTSTATUS (WINAPI *pNtQuerySemaphore)( HANDLE, ULONG, void *, ULONG, ULONG
 static NTSTATUS (WINAPI *pNtWaitForSingleObject)( HANDLE, BOOLEAN, const LARGE_INTEGER * );
 static NTSTATUS (WINAPI *pNtWaitForMultipleObjects)( ULONG, const HANDLE *, ULONG, BOOLEAN,
                                                      const LARGE_INTEGER * );
+static NTSTATUS (WINAPI *pNtSignalAndWaitForSingleObject)( HANDLE, HANDLE, BOOLEAN, const LARGE_INTEGER * );
 static NTSTATUS (WINAPI *pNtQueryObject)( HANDLE, ULONG, void *, ULONG, ULONG * );
 static NTSTATUS (WINAPI *pNtClose)( HANDLE );
 
@@ -47,6 +48,7 @@ static void find_calls( void )
     FIND( NtQuerySemaphore );
     FIND( NtWaitForSingleObject );
     FIND( NtWaitForMultipleObjects );
+    FIND( NtSignalAndWaitForSingleObject );
     FIND( NtQueryObject );
     FIND( NtClose );
 #undef FIND
@@ -104,6 +106,38 @@ static void run_turns( int scheds, int workers, int threads )
     kit_check();
 }
 
+/* The same in one call: whoever is woken by it finds its partner waiting. */
+static DWORD signal_and_wait_body( struct kit_worker *worker )
+{
+    int self = (int)(LONG_PTR)worker->arg, i;
+
+    if (self) WaitForSingleObject( events[1], INFINITE );
+    for (i = 0; i < ROUNDS; i++)
+    {
+        InterlockedIncrement( &turns );
+        if (i < ROUNDS - 1 || !self)
+            SignalObjectAndWait( events[!self], events[self], i % 2 ? INFINITE : KIT_LIMIT, FALSE );
+        else SetEvent( events[0] );
+    }
+    return 0;
+}
+
+START_TEST( scenario_object_turns_signalled )
+{
+    struct kit_sched *sched;
+    int i;
+
+    if (!kit_open()) return;
+    for (i = 0; i < 2; i++) events[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    for (i = 0; i < 2; i++) kit_add_worker( sched->list, signal_and_wait_body, (void *)(LONG_PTR)i );
+    kit_start();
+    kit_finish();
+    ok( turns == 2 * ROUNDS, "%ld turns of %d\n", turns, 2 * ROUNDS );
+    for (i = 0; i < 2; i++) CloseHandle( events[i] );
+    kit_check();
+}
+
 START_TEST( scenario_object_turns_together )
 {
     run_turns( 1, 2, 0 );
@@ -121,7 +155,7 @@ START_TEST( scenario_object_turns_plain )
 
 /* ---- the same answers as of a twin ---- */
 
-#define MAX_ANSWERS 128
+#define MAX_ANSWERS 160
 
 struct answers
 {
@@ -230,6 +264,28 @@ static void ask_several( struct answers *answers, HANDLE *handles )
     }
 }
 
+/* first and last: auto-reset events that are not signalled; full: a semaphore. */
+static void ask_signal_and_wait( struct answers *answers, HANDLE first, HANDLE last, HANDLE full )
+{
+    LARGE_INTEGER none = { .QuadPart = 0 }, some = { .QuadPart = -10000 };
+
+    while (ReleaseSemaphore( full, 1, NULL )) ;
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, last, FALSE, &none ) );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( last, last, FALSE, &none ) );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( last, first, FALSE, &some ) );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, first, FALSE, NULL ) );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, full, FALSE, &some ) );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( full, last, FALSE, &some ) );
+    SetEvent( last );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( full, last, FALSE, &some ) );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, (HANDLE)8, FALSE, &some ) );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( (HANDLE)8, last, FALSE, &some ) );
+    note_wait( answers, first, 0 );
+    note_wait( answers, first, 0 );
+    note_wait( answers, last, 0 );
+    note_wait( answers, last, 0 );
+}
+
 static void ask_all( struct answers *answers, SECURITY_ATTRIBUTES *attributes )
 {
     HANDLE handles[4];
@@ -246,6 +302,9 @@ static void ask_all( struct answers *answers, SECURITY_ATTRIBUTES *attributes )
     ResetEvent( handles[3] );
     handles[1] = (CloseHandle( handles[1] ), handles[3]);
     ask_several( answers, handles );
+    ResetEvent( handles[0] );
+    ResetEvent( handles[3] );
+    ask_signal_and_wait( answers, handles[0], handles[3], handles[2] );
     note( answers, (DWORD)pNtClose( handles[0] ) );
     note( answers, (DWORD)pNtSetEvent( handles[0], NULL ) );
     note_wait( answers, handles[0], 0 );
@@ -340,7 +399,7 @@ static void by_alertable_wait( void )
 
 static void by_signal_and_wait( void )
 {
-    HANDLE other = CreateEventW( NULL, TRUE, FALSE, NULL );
+    HANDLE other = CreateMutexW( NULL, TRUE, NULL );
 
     SignalObjectAndWait( other, subject, 0, FALSE );
     CloseHandle( other );
@@ -368,7 +427,7 @@ static const struct { const char *name; void (*expose)( void ); LONG signals; } 
     { "NtQueryObject", by_question, 0 },
     { "a wait with another kind", by_mixed_wait, 0 },
     { "an alertable wait", by_alertable_wait, 0 },
-    { "SignalObjectAndWait", by_signal_and_wait, 0 },
+    { "SignalObjectAndWait of a mutex", by_signal_and_wait, 0 },
     { "an I/O request", by_pipe, 1 },
 };
 

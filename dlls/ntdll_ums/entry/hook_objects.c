@@ -377,6 +377,7 @@ static const struct { const char *name; object_function function; } calls[] =
     { "NtQuerySemaphore", query_semaphore },
     { "NtWaitForSingleObject", ums_object_wait_for_one },
     { "NtWaitForMultipleObjects", ums_object_wait_for_many },
+    { "NtSignalAndWaitForSingleObject", ums_object_signal_and_wait },
 };
 
 #define CREATIONS 2
@@ -391,7 +392,7 @@ static const struct { enum object_call kind; const char *names; } known[] =
                     "NtSetEventBoostPriority NtQuerySecurityObject NtSetSecurityObject" },
     { CALL_NAMES_1, "NtDuplicateObject NtReadFile NtReadFileScatter NtWriteFile NtWriteFileGather "
                     "NtLockFile NtQueryDirectoryFile NtNotifyChangeDirectoryFile NtNotifyChangeKey" },
-    { CALL_NAMES_0_1, "NtSignalAndWaitForSingleObject NtCompareObjects" },
+    { CALL_NAMES_0_1, "NtCompareObjects" },
     { CALL_NAMES_1_BUFFER, "NtDeviceIoControlFile NtFsControlFile" },
     { CALL_HARMLESS,
       "NtClose "                                /* hook_handles.c */

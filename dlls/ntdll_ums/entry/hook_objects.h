@@ -59,6 +59,7 @@ struct ums_object *ums_object_lock( uint64_t handle );
 
 int ums_object_wait_for_one( struct ums_call *call, struct ums_context *self, uint64_t *ret );
 int ums_object_wait_for_many( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+int ums_object_signal_and_wait( struct ums_call *call, struct ums_context *self, uint64_t *ret );
 
 /* ---- hook_objects_real.c ---- */
 
@@ -66,6 +67,7 @@ int ums_object_wait_for_many( struct ums_call *call, struct ums_context *self, u
 void ums_objects_in_call( const struct ums_call *call, struct ums_context *self,
                           enum object_call kind );
 extern const struct object_host ums_object_host;
+struct call_key ums_object_wait_key( void );    /* of NtWaitForSingleObject */
 /* One of them; and with the lock. */
 void ums_object_make_real( uint64_t handle, struct ums_context *self, uintptr_t sp );
 void ums_object_make_real_locked( struct ums_object *o );

@@ -41,6 +41,13 @@ static struct call_key find_key( const char *name, _Atomic uint64_t *known )
     return key;
 }
 
+struct call_key ums_object_wait_key( void )
+{
+    static _Atomic uint64_t known;
+
+    return find_key( "NtWaitForSingleObject", &known );
+}
+
 static NTSTATUS native_event( enum straggler_call what, HANDLE handle, int32_t *before )
 {
     static const char *const names[] = { "NtSetEvent", "NtResetEvent", "NtPulseEvent" };

@@ -10,7 +10,10 @@
  * with the time that is left.
  */
 
+#define WIN32_NO_STATUS
 #include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
 #include <winternl.h>
 #include <string.h>
 #include "hook_objects.h"
@@ -23,6 +26,7 @@ struct wait_call
     struct ums_context *self;                   /* a worker, or NULL */
     int nested;                                 /* its call is part of another one of its */
     uint64_t handles[OBJECT_WAITS_MAX];
+    uint64_t signal;                            /* is signalled in the same step; 0: none */
     uint32_t count;
     int by_array;                               /* NtWaitForMultipleObjects */
     int all;
@@ -108,18 +112,47 @@ static int find_all( const struct wait_call *wc, struct ums_object **objects )
 
 enum begun { NOT_OURS, ANSWERED, WAITING };
 
+/* With the lock. 0: there is no wait, *status. Nothing is done if the wait is not ours. */
+static int signal_first( struct ums_object *o, ums_status *status )
+{
+    int32_t before;
+
+    if (o->type != OBJECT_SEMAPHORE) ums_object_set( o );
+    else if (!ums_object_release( o, 1, &before ))
+    {
+        *status = STATUS_SEMAPHORE_LIMIT_EXCEEDED;
+        return 0;
+    }
+    return 1;
+}
+
+/* With the lock: what is signalled before the wait, or NULL. *ours: it is local, if there is one. */
+static struct ums_object *find_signal( const struct wait_call *wc, int *ours )
+{
+    struct ums_object *o = wc->signal ? ums_object_of_entry( ums_handle_entry( (HANDLE)wc->signal ) )
+                                      : NULL;
+
+    *ours = !wc->signal || (o && !atomic_load( &o->real ));
+    return o;
+}
+
 static enum begun begin_wait( struct wait_call *wc, struct ums_context *worker, int poll,
                               struct object_wait **wait, ums_status *status )
 {
-    struct ums_object *objects[OBJECT_WAITS_MAX];
+    struct ums_object *objects[OBJECT_WAITS_MAX], *signal;
     struct object_section section;
     enum begun begun = NOT_OURS;
+    int ours;
 
     ums_object_section_begin( &section, wc->self, wc->call->sp );
     ums_objects_lock();
-    if (find_all( wc, objects ))
-        begun = ums_object_wait( objects, wc->count, wc->all, poll, worker, wait, status ) ? ANSWERED
-                                                                                         : WAITING;
+    signal = find_signal( wc, &ours );
+    if (ours && find_all( wc, objects ))
+    {
+        begun = ANSWERED;
+        if ((!signal || signal_first( signal, status )) &&
+            !ums_object_wait( objects, wc->count, wc->all, poll, worker, wait, status )) begun = WAITING;
+    }
     ums_objects_unlock();
     ums_object_section_end( &section );
     return begun;
@@ -205,6 +238,28 @@ int ums_object_wait_for_one( struct ums_call *call, struct ums_context *self, ui
     wc.handles[0] = call->args[0];
     who_waits( &wc, call, self );
     return wait_for( &wc, ret );
+}
+
+/* NtSignalAndWaitForSingleObject( signal, handle, alertable, timeout ): both in one step, with the lock.
+   From then on it is a wait for one, which is what is made at the host if the object becomes real. */
+int ums_object_signal_and_wait( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    struct wait_call wc = { .count = 1, .timeout = call->args[3], .timeout_index = 2,
+                            .signal = call->args[0] };
+    struct ums_call wait = *call;
+
+    if (!(uint8_t)call->args[2] && ums_object_find( call->args[0] ) && ums_object_find( call->args[1] ))
+    {
+        wait.key = ums_object_wait_key();
+        wait.args[0] = wc.handles[0] = call->args[1];
+        wait.args[1] = 0;
+        wait.args[2] = call->args[3];
+        who_waits( &wc, &wait, self );
+        if (wait_for( &wc, ret )) return 1;
+    }
+    ums_object_make_real( call->args[0], self, call->sp );
+    ums_object_make_real( call->args[1], self, call->sp );
+    return 0;
 }
 
 /* How many of them are local; -1: they cannot be read. *twice: one is there twice */
