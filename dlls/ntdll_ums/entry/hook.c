@@ -208,7 +208,7 @@ void ums_apc_begins( void )
    agree. */
 void ums_local_begin( struct ums_context *self )
 {
-    atomic_store_explicit( &self->local, 1, memory_order_relaxed ); /* for whoever stops us */
+    atomic_store_explicit( &self->local, 1, memory_order_relaxed ); /* for threads that stop this one */
     ums_set_teb( self->owner->teb );
 }
 
@@ -258,7 +258,7 @@ static uint64_t call_special( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
-/* A wait of a scheduler, while recording is on. Its wait for a worker at home is not meant. */
+/* A wait of a scheduler while recording is on; not its wait for a worker that was handed off. */
 static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
                            struct ums_scheduler *s )
 {
@@ -273,7 +273,7 @@ static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
-/* A call of a thread that is no worker. It may work for a factory. */
+/* A call of a thread that is not a worker. It may be a hand. */
 static uint64_t call_plain( const struct call_row *row, struct ums_call *call,
                             struct ums_context *self )
 {
@@ -285,7 +285,7 @@ static uint64_t call_plain( const struct call_row *row, struct ums_call *call,
     return ums_call_native( call, NULL );
 }
 
-/* kind: of the handle that it closes. */
+/* kind: the kind of the handle that the call closes. */
 static uint64_t make_call( const struct call_row *row, struct ums_call *call, enum object_kind kind )
 {
     struct ums_context *self = ke_current();

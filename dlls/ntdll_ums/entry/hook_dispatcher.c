@@ -58,7 +58,7 @@ int ums_hook_dispatcher_find( const char **why )
         const unsigned char *code = (void *)GetProcAddress( ntdll, ums_call_rows[i].name );
         unsigned int nr;
 
-        if (!code) continue;                    /* older or newer than this host */
+        if (!code) continue;                    /* this host's version does not have the call */
         if (!is_thunk( code ))
         {
             *why = "ntdll's system-call thunks have another shape";
@@ -86,8 +86,8 @@ int ums_hook_dispatcher_find( const char **why )
     return 1;
 }
 
-/* Threads that are in a call see it with their next. A byte of a row that is being made (win32u of the
-   stub hook) has it from there. */
+/* Threads that are in a call see the change at their next call. Rows that the stub hook adds later (win32u)
+   are added with this flag. */
 void ums_hook_look_at_all( void )
 {
     uint32_t i, count = call_keys_by_row() ? STUB_ROWS : CALL_NUMBERS;

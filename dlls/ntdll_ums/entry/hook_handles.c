@@ -43,9 +43,9 @@ uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
     return (uint64_t)status;
 }
 
-/* Wine's source: one request, which is answered at once, and the close of a descriptor that is no
-   file's; a closed object asks for no thread, and a mutant keeps its owner if others have handles. So
-   it is local. The table of factories has ports too, which are closed in both. */
+/* By Wine's source, this is one request, which is answered at once, and the close of a descriptor that is
+   not a file's. Closing depends on no thread, and a mutant keeps its owner if there are other handles. So
+   the call is local. Ports are in the table of factories too, and are closed in both tables. */
 int ums_close_known( enum object_kind kind, struct ums_call *call, struct ums_context *self,
                      uint64_t *ret )
 {
@@ -147,13 +147,13 @@ uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *
     status = (NTSTATUS)ums_call_native( call, NULL );
     if (!status && (ULONG)call->args[1] == ObjectBasicInformation && info->HandleCount > 1)
     {
-        info->HandleCount--;                    /* ours is nobody's business */
+        info->HandleCount--;                    /* do not count the shim's own handle */
         info->PointerCount--;
     }
     return (uint64_t)status;
 }
 
-/* That a factory is a section is nobody's business either. */
+/* Refuse handles of factories: a program must not see that they are sections. */
 uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
                               struct ums_context *self )
 {
@@ -163,7 +163,7 @@ uint64_t ums_special_section( const struct call_row *row, struct ums_call *call,
     return (uint64_t)(NTSTATUS)STATUS_OBJECT_TYPE_MISMATCH;
 }
 
-/* The concurrency is told once, and the host forgets it. */
+/* The program gives the concurrency only here, and the host does not keep it. */
 uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self )
 {

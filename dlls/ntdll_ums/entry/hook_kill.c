@@ -65,7 +65,7 @@ static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
     return status;
 }
 
-/* In a call of its program that the hook has seen, and counted, and has handed on? */
+/* Is the hand in a call of the program that the hook has counted and passed on? */
 static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
 {
     enum hand_state state = h ? hand_state( atomic_load( &h->word ) ) : HAND_FREE;
@@ -74,8 +74,8 @@ static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
     return ums_is_in_native_call( context );
 }
 
-/* May it be ended where it stands? It may work for a factory, or just be handing something out: the packet,
-   or the thread it was for, would be lost. Or be ending the wait of a worker. */
+/* May the thread be terminated where it stands? Not if it is handing out a packet of a worker factory: the
+   packet, or the hand that waits for it, would be lost. Nor if it is ending the wait of a worker. */
 static int may_end_there( uint32_t tid, const CONTEXT *registers )
 {
     if (ums_is_ending_wait( tid, registers )) return 0;

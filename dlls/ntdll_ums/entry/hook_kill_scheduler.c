@@ -1,6 +1,6 @@
 /*
- * Another thread ends the thread of a scheduler, which may be in the middle of an operation, or may
- * carry a worker.
+ * Another thread terminates the thread of a scheduler. The scheduler may be in the middle of an
+ * operation, or may carry a worker.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -19,8 +19,8 @@
 
 enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON };
 
-/* The scheduler's thread stands still; s: NULL if it is none any more. *w: whom it has executed
-   last. */
+/* The scheduler's thread stands still. s: NULL if it is not a scheduler any more. *w: the worker that it
+   has executed last. */
 static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint32_t tid,
                                    struct ums_context **w )
 {
@@ -35,15 +35,15 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint3
         return atomic_load( &s->waiting ) && (state == WORKER_RUNNING || state == WORKER_INKERNEL)
                ? WAITS : IN_THE_MIDDLE;
     if (ums_is_in_moved_wait( tid, &context )) return OUTSIDE;
-    /* a wait of its own, which is recorded, leaves nothing undone */
+    /* in a wait of its own, which is recorded, no operation is incomplete */
     if (s && s->idle && ums_is_in_native_call( &context )) return OUTSIDE;
     return ums_is_in_our_code( &context ) ? IN_THE_MIDDLE : OUTSIDE;
 }
 
-/* A scheduler does not take its worker along: that is suspended for a moment, and goes to its list.
-   Where the worker is carried the thread itself ends in its place (ums_left_preempted). 1: the
-   scheduler, which still stands still, waits for no worker any more. One that its worker has left
-   for something else, or is leaving, has to be told of it, and goes on. */
+/* The worker does not end with its scheduler: it is suspended for a moment and put onto its completion
+   list. If the worker is carried, the thread itself ends when the worker has left it
+   (ums_left_preempted). 1: the scheduler, which still stands still, waits for no worker any more. If the
+   worker is leaving the scheduler for another reason, the scheduler must be told, and continues. */
 static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum where where,
                             HANDLE thread, struct ums_context *self )
 {
@@ -104,7 +104,8 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
     return status;
 }
 
-/* It ended in the middle of a call that its worker made as it: nobody has the worker's registers. */
+/* The thread has ended in a call that its worker made as the scheduler. The worker's registers are lost,
+   so the worker ends too. */
 static void end_too( const struct ums_context *w )
 {
     HANDLE thread = OpenThread( THREAD_TERMINATE, FALSE, atomic_load( &w->tid ) );
@@ -114,8 +115,8 @@ static void end_too( const struct ums_context *w )
     CloseHandle( thread );
 }
 
-/* Another process has ended the scheduler's thread. Its worker is saved by that thread itself, if it
-   was carried, or is at home, where it may be about to post. */
+/* Another process has terminated the scheduler's thread. If its worker was carried, that thread itself has
+   saved it. Otherwise it is at home, and may be about to post an upcall. */
 void ums_scheduler_gone( struct ums_context *target )
 {
     struct ums_scheduler *s = target->scheduler;

@@ -45,7 +45,7 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     struct ums_scheduler *s = target && other ? target->scheduler : NULL;
     NTSTATUS status;
 
-    ums_hold_self( self, other );               /* stopped in here, it would keep the number up */
+    ums_hold_self( self, other );               /* if it were stopped here, the number would stay up */
     if (s) atomic_fetch_add( &s->preempters, 1 );
     status = native( call );
     if (!status && other) ums_let_end_wait( tid );

@@ -1,5 +1,5 @@
 /*
- * All other threads of the process stopped, while code is changed that they may be about to run.
+ * Stops all other threads of the process while code is changed that they may be about to execute.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -9,11 +9,11 @@
 
 #include <windows.h>
 
-/* Stops them. Host without NtGetNextThread, or no memory: nobody is stopped. Under the lock of the
-   start; no lock may be taken until standstill_end. */
+/* Stop them. If the host lacks NtGetNextThread, or memory is short, no thread is stopped. The caller holds
+   the lock of the start, and takes no other lock until standstill_end. */
 void standstill_begin( void );
 
-/* Where each of them goes on, by where it stands. */
+/* Call move with the program counter of each thread; the thread continues where it returns. */
 void standstill_move( ULONG_PTR (*move)( ULONG_PTR rip ) );
 
 void standstill_end( void );

@@ -82,7 +82,7 @@ int ums_has_access( HANDLE handle, ACCESS_MASK access )
            (info.GrantedAccess & access) == access;
 }
 
-/* Does it stand still behind the hook, in a call of its program that was handed on? */
+/* Does the thread stand still behind the hook, in a call of the program that was passed on? */
 int ums_is_in_native_call( const CONTEXT *context )
 {
     extern char ums_dispatcher_landing[], ums_dispatcher_landed[];
@@ -92,8 +92,8 @@ int ums_is_in_native_call( const CONTEXT *context )
            (ULONG_PTR)ums_dispatcher_landed - (ULONG_PTR)ums_dispatcher_landing;
 }
 
-/* In the middle of something of ours? What sleeps is not, nor what makes a call of its own through
-   the copy of a patched stub. */
+/* Is the thread in the middle of our code? Not if it sleeps, or makes the program's call through the copy
+   of a patched stub. */
 int ums_is_in_our_code( const CONTEXT *context )
 {
     if (ums_hook_owns( (const void *)context->Rip ))
@@ -117,7 +117,7 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
            ums_is_in_our_code( registers );
 }
 
-/* Its registers are asked for in any case: it may not have stopped yet. */
+/* Always asks for the registers, because that waits until the thread has stopped. */
 static int stands_there( HANDLE thread, uint32_t tid )
 {
     CONTEXT context;

@@ -28,14 +28,14 @@ int ums_is_in_native_call( const CONTEXT *context );
    the copy of a patched stub. */
 int ums_is_in_our_code( const CONTEXT *context );
 
-/* A thread that is no worker stands still; registers: the general ones. Is it just ending a
-   worker's wait (wait.c), or does it hold the lock of the local objects (objects.c), so that it must
-   neither stay there nor be ended? Only told if its code may be that. */
+/* A thread that is not a worker stands still with these general registers. Is it ending a worker's wait
+   (wait.c), or does it hold the lock of the local objects (objects.c)? Then it must neither stay there
+   nor be terminated. */
 int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers );
 /* A plain thread or a scheduler: does it stand still in a wait for a local object that became
    real? */
 int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers );
-/* A thread that is no worker was just suspended: until it stands still somewhere else. */
+/* A thread that is not a worker was just suspended: let it run until it stands still somewhere else. */
 void ums_let_end_wait( uint32_t tid );
 
 /* ---- hold.c ---- */

@@ -1,5 +1,5 @@
 /*
- * Access to memory of the program that may be bad. Host-free.
+ * Access to memory of the program through pointers that may be bad.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include "private/nttypes.h"
 
-/* Store, or load, through a pointer that may be bad: 0 if it faults. */
+/* Store or load through a pointer that may be bad. Returns 0 if the access faults. */
 int ums_try_store( void *to, uint64_t value );
 int ums_try_store32( void *to, uint32_t value );
 int ums_try_load( const void *from, uint64_t *value );
 
-/* A status: a ULONG where the caller wants it, or nothing if that is NULL. */
+/* Store a ULONG at an address of the program; NULL: store nothing. Returns a status. */
 static inline uint64_t ums_store_ulong( uint64_t where, uint32_t value )
 {
     if (where && !ums_try_store32( (void *)(uintptr_t)where, value ))

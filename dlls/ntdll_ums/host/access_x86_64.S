@@ -1,5 +1,5 @@
 /*
- * Access to memory that may be bad, and where the thread's own words lie.
+ * Access to memory that may be bad, and the offsets of the thread's own words in the TEB.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -16,9 +16,9 @@ ums_hand_offset:                                /* and its hand; 0 before the st
         .text
 
 /*
- * ums_try_store( to in rcx, value in rdx ), ums_try_load( from in rcx, value in rdx ): 1, or 0 if
- * the access faults. The handler of the signal (ke_exception.c), or else that of the exception,
- * continues at a label behind, which clears rax.
+ * ums_try_store( to in rcx, value in rdx ), ums_try_load( from in rcx, value in rdx ) return 1, or 0
+ * if the access faults. On a fault the signal handler (ke_exception.c), or otherwise the exception
+ * handler, continues at a label after the access, which clears rax.
  */
         .macro  TRY_BEGIN name
         .globl  \name
@@ -64,8 +64,8 @@ ums_try_begin:
         TRY_END
 ums_try_end:
 
-/* EXCEPTION_DISPOSITION try_handler( record, frame, context in r8, dispatch ): make the function
-   return 0, by context->Rip (0xf8). Its frame of 8 bytes stays as it is. */
+/* EXCEPTION_DISPOSITION try_handler( record, frame, context in r8, dispatch ): makes the function
+   return 0, by setting context->Rip (0xf8). The function's frame of 8 bytes is unchanged. */
         .def    try_handler; .scl 3; .type 32; .endef
         .p2align 4
         .seh_proc try_handler

@@ -1,5 +1,5 @@
 /*
- * What the assembly files know of C: each number is checked against the struct in asm_offsets.c.
+ * Offsets and constants of C that the assembly files use. asm_offsets.c checks each of them.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -32,9 +32,10 @@
 #define TEB_STACK_BOTTOM           0x1478
 #define TEB_STACK_GUARANTEED       0x1748
 
-#define HOME_SIZE                  0x3000       /* a home thread's parking place, bytes below w->home:
-                                                   at its lower end room for a preempted worker */
-#define HOME_IRET                  0x0b00       /* the extended state ends before, x87 to AVX-512 */
+#define HOME_SIZE                  0x3000       /* bytes below w->home: a home thread's parking place,
+                                                   and at its lower end the registers of a preempted
+                                                   worker */
+#define HOME_IRET                  0x0b00       /* the extended state (x87 to AVX-512) ends before it */
 
 #define EFLAGS_TF                  0x100        /* trap after each instruction */
 
@@ -47,7 +48,8 @@
 #define CALL_KEY_ROW_BIT           32           /* struct call_key: set in a row, clear in a number */
 #define CALL_KEY_ROW               (1ull << CALL_KEY_ROW_BIT)
 
-#define CALL_STACK_ARGS            16           /* stack arguments handed on; 17 in all is most */
+#define CALL_STACK_ARGS            16           /* stack arguments that are passed on; no call has
+                                                   more than 17 arguments */
 
 #define HOOK_WORKERS               0x01         /* ums_call_class: workers' calls go to C */
 #define HOOK_ALL                   0x02         /* every thread's */

@@ -29,7 +29,7 @@ static inline void ums_exports_of( HMODULE module, struct ums_exports *exports )
     exports->ordinals  = (const void *)(base + exports->directory->AddressOfNameOrdinals);
 }
 
-/* The code of the i-th of NumberOfNames, and its name, if that begins with Nt; else NULL. */
+/* The code and *name of the i-th of NumberOfNames exports, if the name begins with Nt; otherwise NULL. */
 static inline unsigned char *ums_exported_call( const struct ums_exports *exports, DWORD i,
                                                 const char **name )
 {

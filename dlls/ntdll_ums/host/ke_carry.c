@@ -47,15 +47,15 @@ int ke_home_prepare( struct ums_context *w )
 
 /* ---- at home ---- */
 
-/* Where the host does not carry, the thread sleeps on its own stack, below its user part. */
+/* If the host cannot carry, the thread sleeps on its own stack, below its user part. */
 struct parking
 {
     void (*parked)( struct ums_context *w, void *arg );
     void *arg;
 };
 
-/* The calls that the thread makes meanwhile are not the worker's: the worker may be RUNNING before
-   the thread has gone to sleep. The mark also says that w->sp is valid (ke_context.c). */
+/* The calls that the thread makes in here are not the worker's: the worker may be RUNNING on another
+   thread before this one sleeps. The mark also means that w->sp is valid (ke_context.c). */
 static void park_in_place( struct ums_context *w, void *arg )
 {
     struct parking *parking = arg;
@@ -129,7 +129,7 @@ static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_c
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
     if (ums_get_context_native( thread, &context )) return 0;
-    /* put there before, and not run since */
+    /* an earlier preempter has set this, and the thread has not run since */
     if (context.Rip == (ULONG_PTR)ke_preempted && context.Rcx == (ULONG_PTR)w) return 1;
     if (!is_in_user_code( s, w, &context )) return 0;
     memcpy( w->context, &context, sizeof(context) );

@@ -33,7 +33,7 @@
 
 NTSTATUS NTAPI NtContinue( CONTEXT *, BOOLEAN );
 
-/* Those of from that flags ask for. CS and SS stay. */
+/* Copy the registers that flags ask for, except CS and SS. */
 static void copy_registers( CONTEXT *to, const CONTEXT *from, DWORD flags )
 {
     ULONG_PTR rsp = to->Rsp;
@@ -133,7 +133,7 @@ static void unwind_our_frames( CONTEXT *context )
     }
 }
 
-/* The general ones. saved_all: the extended state too. */
+/* Copy the general registers; saved_all: and the extended state. */
 static void preempted_registers( const struct ums_context *w, CONTEXT *context, int saved_all )
 {
     const CONTEXT *saved = (const CONTEXT *)w->context;
@@ -155,7 +155,7 @@ static void carried_registers( struct ums_context *w, CONTEXT *context )
 
     if (thread) ums_get_context_native( thread, context );
     if (thread) CloseHandle( thread );
-    /* stopped there already, but the carrier has not taken notice */
+    /* stopped there already, but the carrier has not seen it yet */
     if (w->preempted) preempted_registers( w, context, 0 );
 }
 

@@ -71,7 +71,7 @@ static int still_there( const struct fault *fault )
 
 /* ---- the helper ---- */
 
-/* A signal wakes some for a moment, who then sleep on in the same fault. */
+/* Does the thread still sleep in the same fault? A signal may wake it for a moment. */
 static int sleeps_on( const struct fault *fault )
 {
     static const int64_t moment = LOOK_AGAIN;
@@ -86,8 +86,7 @@ static int sleeps_on( const struct fault *fault )
     return 0;
 }
 
-/* Its thread is suspended: does it stand still in the fault, or will it, before its next
-   instruction? */
+/* The thread is suspended. Does it stand still in the fault, or will it before its next instruction? */
 static int is_caught( const struct fault *fault )
 {
     CONTEXT context;
@@ -126,8 +125,8 @@ static void fault_begin( struct fault *fault )
     fault_done( fault );
 }
 
-/* It may have been suspended and resumed meanwhile, and so executed before the fault was over: its
-   number is another one then. */
+/* The worker may have been suspended and resumed meanwhile, and executed before the fault was over: then
+   its number has changed. */
 static void fault_look( struct fault *fault )
 {
     CONTEXT context;
@@ -143,7 +142,7 @@ static void fault_look( struct fault *fault )
     fault_done( fault );
 }
 
-/* How many are under way. */
+/* Returns the number of faults that are not over. */
 static int look_at_all( void )
 {
     int i, count = 0;
@@ -159,8 +158,8 @@ static int look_at_all( void )
     return count;
 }
 
-/* Whoever asks counts first and then sees to it that there is a helper; here it is the other way
-   round. */
+/* A thread that reports a fault first counts it and then makes sure that there is a helper. The helper
+   first says that it ends and then reads the count. So no report is lost. */
 static void helper( void *arg )
 {
     static const int64_t again = LOOK_AGAIN;

@@ -8,14 +8,15 @@
  * Windows memory as an NT call, and let libc's through. So this uses libc's code, on any Wine:
  *
  *  - Wine says that it runs on Linux, and ntdll.dll has a pointer to its dispatcher, in ntdll.so;
- *  - the ELF header of that lies below. Of its relocations, some are bound to other libraries;
- *  - one of these is called libc.something. What another library has put in front of a function of
- *    libc is another library's, and is passed over;
- *  - in its symbol table are functions that are nothing but a system call without an error.
+ *  - the ELF header of ntdll.so is below that address. Some of its relocations are bound to functions of
+ *    other libraries;
+ *  - one of these libraries is called libc.something. A relocation may also be bound to a library that
+ *    replaces functions of libc; such libraries are ignored;
+ *  - libc's symbol table has functions that only make a system call which cannot fail.
  *
  * Every pointer is checked before it is read, and nothing is called before one of these functions
- * was found with the expected bytes. In any doubt there are no Linux calls, and nothing that needs
- * one is tried.
+ * was found with the expected bytes. In case of doubt no Linux call is made, and nothing that needs one
+ * is tried.
  */
 
 #include <windows.h>
@@ -25,8 +26,8 @@
 #include "ke_win32.h"
 
 #define PAGE       0x1000
-#define MOST_PAGES 0x4000                       /* 64 MB: from an address down to its ELF header */
-#define MOST_SLOTS 0x4000                       /* relocations of a library */
+#define MOST_PAGES 0x4000                       /* 64 MB: how far below an ELF header is searched */
+#define MOST_SLOTS 0x4000                       /* maximum number of relocations of a library */
 
 #define ELF_MAGIC  0x00010102464c457full        /* 64 bits, little-endian, version 1 */
 #define ELF_X86_64 62
@@ -36,7 +37,7 @@
 #define R_X86_64_JUMP_SLOT 7
 #define STT_FUNC   2
 
-/* What the dynamic section says, by its numbers [the ELF specification]. */
+/* tags of the dynamic section [the ELF specification] */
 enum { DT_PLTRELSZ = 2, DT_STRTAB = 5, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_SONAME = 14, DT_JMPREL = 23,
        DT_KEPT, DT_GNU_HASH = 0x6ffffef5 };
 
@@ -93,7 +94,7 @@ static uint64_t find_header( uint64_t inside )
     return 0;
 }
 
-/* musl leaves the addresses in there as they are in the file, glibc adds the base. */
+/* The addresses in the dynamic section are those of the file with musl; glibc adds the base. */
 static void read_dynamic( struct library *lib, uint64_t at )
 {
     uint64_t tag;
@@ -111,7 +112,7 @@ static void read_dynamic( struct library *lib, uint64_t at )
         lib->value[DT_JMPREL] += lib->base;
 }
 
-/* The one that this address is in. */
+/* Find the library that contains this address. */
 static int find_library( uint64_t inside, struct library *lib )
 {
     uint64_t header, dynamic = 0;
@@ -143,8 +144,8 @@ static uint32_t hash_of( const char *name )
     return hash;
 }
 
-/* By DT_GNU_HASH: counts of buckets, of symbols before the first in it, of the words of a filter;
-   the filter, the buckets, and chains of hashes, the last of each odd. */
+/* Uses DT_GNU_HASH: the number of buckets, the index of the first symbol in the table, the size of the
+   Bloom filter; then the filter, the buckets, and chains of hashes. The last hash of a chain is odd. */
 static int find_symbol( const struct library *lib, const char *name, struct symbol *symbol )
 {
     uint32_t hash = hash_of( name ), buckets, first, index, found;
@@ -182,8 +183,8 @@ static int is_libc( const struct library *lib )
            begins_with( lib->value[DT_STRTAB] + lib->value[DT_SONAME], "libc." );
 }
 
-/* Among what this part of a library's relocations is bound to. Most are bound to one or two others,
-   one after the other. */
+/* Search for libc among the libraries to which these relocations are bound. Most are bound to one or two
+   libraries, in groups. */
 static int libc_among( const struct library *from, uint64_t table, uint64_t size,
                        struct library *libc )
 {
@@ -215,7 +216,7 @@ static int find_libc( uint64_t dispatcher, struct library *libc )
            libc_among( &ntdll, ntdll.value[DT_RELA], ntdll.value[DT_RELASZ], libc );
 }
 
-/* In glibc and in musl: mov $nr,%eax; syscall; ret, perhaps behind endbr64. */
+/* In glibc and in musl: mov $nr,%eax; syscall; ret, maybe after endbr64. */
 static uint64_t find_gate( const struct library *libc )
 {
     static const char *const names[] = { "getppid", "getpid", "getuid", "geteuid", "getgid" };
@@ -273,8 +274,8 @@ const char *ke_find_linux( void )
 
 /* ---- threads that are in there ---- */
 
-/* At one of the two instructions of the gate the return address is on top of the stack. Wine's own
-   code comes there too. */
+/* At both instructions of the gate the return address is on top of the stack. Wine's own code uses the
+   same instructions. */
 uint64_t ke_linux_caller( uint64_t rip, uint64_t rsp )
 {
     uint64_t gate = (uint64_t)ums_linux_gate, from;

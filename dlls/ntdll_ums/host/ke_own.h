@@ -1,5 +1,5 @@
 /*
- * What the host keeps in each context: struct ke_part of ke.h.
+ * The host's part of each context: struct ke_part of ke.h.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -9,8 +9,8 @@
 
 #include "core/ums_core.h"
 
-/* Tells that a thread has ended, in whatever way: Linux writes it. It has the layout of a robust mutex
-   of glibc: a link, and 32 bytes in front of that link the owner. */
+/* Linux writes this when a thread ends, however it ends. It has the layout of a robust mutex of glibc: a
+   link, and the owner 32 bytes before the link. */
 struct ke_life
 {
     _Atomic uint32_t thread;                    /* Linux' thread id; 0: no thread */
@@ -21,13 +21,13 @@ struct ke_life
 struct ke_own
 {
     struct ke_life life;
-    _Atomic uint32_t killed_here;               /* this process has killed the thread, and sees to the
-                                                   rest */
-    uint32_t tries, timer, ending;              /* the thread's signal handler's: a signal comes
-                                                   later */
-    uint32_t exit_status;                       /* the thread has to end, with this: see asleep */
-    _Atomic uintptr_t asleep;                   /* ke_win32.c: the thread sleeps for this word in code
-                                                   of the host's; or has to end */
+    _Atomic uint32_t killed_here;               /* this process has killed the thread, and will handle
+                                                   its end */
+    uint32_t tries, timer, ending;              /* used only by the thread's signal handlers, to handle
+                                                   a signal later */
+    uint32_t exit_status;                       /* if the thread has to end: its status; see asleep */
+    _Atomic uintptr_t asleep;                   /* ke_win32.c: the thread sleeps on this word in the
+                                                   host's code; or it has to end */
 };
 
 _Static_assert( sizeof(struct ke_own) == KE_PART_SIZE, "ke.h" );

@@ -34,13 +34,13 @@
 #define LINUX_FUTEX_WAIT_PRIVATE 128
 #define SIGNAL_SET_SIZE      8
 
-#define FP_SIZE     0x1a0                       /* of an FXSAVE image: what is registers */
-#define XSTATE_HEADER 512                       /* behind it, where there is more */
+#define FP_SIZE     0x1a0                       /* size of the registers in an FXSAVE image */
+#define XSTATE_HEADER 512                       /* the XSAVE header, if there is more state */
 #define XSTATE_MAGIC  0x46505853
-#define MOMENT      200000                      /* ns, before a signal comes again */
+#define MOMENT      200000                      /* ns until a signal is sent again */
 #define MOST_TRIES  500
 
-/* As Linux lays it out. */
+/* the layout that Linux uses */
 struct linux_sigevent
 {
     uint64_t value;
@@ -152,7 +152,7 @@ enum place
     PLACE_RUNNING                               /* at home, in the program or in a quick call */
 };
 
-/* In ke_wait, or right before or behind it. */
+/* Is the thread in ke_wait, or directly before or after it? */
 static int is_in_wait( const struct linux_context *frame )
 {
     return ke_in_linux_call( frame->rip, frame->rsp ) && frame->rsi == LINUX_FUTEX_WAIT_PRIVATE;
@@ -194,7 +194,7 @@ static enum place find_place( const struct ums_context *w, const struct linux_co
 
 /* ---- SIGUSR1 ---- */
 
-/* The suspension is over. Whoever leaves the last of them sees to the worker (worker.c). */
+/* A suspension is over. The thread that ends the last one queues the worker if needed (worker.c). */
 static void released( struct ums_context *w )
 {
     uint64_t word = atomic_fetch_and( &w->word, ~WORD_FOREIGN ) & ~WORD_FOREIGN;
@@ -204,8 +204,8 @@ static void released( struct ums_context *w )
         ke_warden_ask( w, KE_RESUMED, 0 );
 }
 
-/* Wine's handler sees, and may change, the worker's registers: it cannot be executed, so they are
-   ours until it is released. The thread itself goes on sleeping. */
+/* Wine's handler reads, and may change, the worker's registers. The worker cannot be executed until it is
+   released, so no other thread uses them. The thread itself continues to sleep. */
 static void stop_parked( struct ums_context *w, int sig, void *info, struct linux_context *frame )
 {
     XSAVE_FORMAT own_fp;
@@ -237,7 +237,7 @@ static void stop_parked( struct ums_context *w, int sig, void *info, struct linu
     released( w );
 }
 
-/* Other signals may come meanwhile, as anywhere in the worker's code. */
+/* Other signals may arrive in here, as anywhere in the worker's code. */
 static void wait_to_be_executed( struct ums_context *w, const struct linux_context *frame )
 {
     enum worker_state state;
@@ -251,8 +251,8 @@ static void wait_to_be_executed( struct ums_context *w, const struct linux_conte
                        SIGNAL_SET_SIZE );
 }
 
-/* It has to stay at home, because only this frame has all of its registers: it waits in here until
-   it is executed, and goes on with what others may have made of them. */
+/* The worker has to stay at home, because only this frame has all of its registers. It waits here until it
+   is executed, and continues with the registers, which others may have changed. */
 static void stop_running( struct ums_context *w, int sig, void *info, struct linux_context *frame )
 {
     CONTEXT shown, now;
@@ -281,17 +281,17 @@ static void stop_running( struct ums_context *w, int sig, void *info, struct lin
 
 /* ---- later ---- */
 
-/* A timer of Linux, made for the purpose: nobody else is needed for it. */
+/* Uses a Linux timer of its own, so no other thread is needed. */
 static void end_timer( struct ums_context *context )
 {
     if (ke_own( context )->timer) ums_linux_syscall( LINUX_TIMER_DELETE, ke_own( context )->timer - 1, 0, 0, 0 );
     ke_own( context )->timer = 0;
 }
 
-/* A thread in the middle of something of ours goes on for a moment, and gets a signal again. That
-   is SIGUSR1 also for who has to end: on its way it may ask the wineserver something, which tells
-   it to end there and then. Wine blocks SIGUSR1 while a thread ends, but not SIGQUIT, which would
-   make it end once more in the middle of that: in the loader of Linux, even. */
+/* A thread in the middle of our code continues for a moment, and then gets a signal again. The signal is
+   SIGUSR1 also if the thread has to end. Until then it may make a request to the wineserver, which makes
+   it end at once. Wine blocks SIGUSR1 while a thread ends, but not SIGQUIT: a SIGQUIT would start a
+   second end inside the first, maybe in the Linux loader. */
 static int comes_later( struct ums_context *context )
 {
     static const int64_t moment[4] = { 0, 0, 0, MOMENT };
@@ -322,7 +322,7 @@ static void came( struct ums_context *context )
 
 /* ---- SIGQUIT ---- */
 
-/* All of the extended state that fits, which is what the switch saves too. */
+/* Save as much of the extended state as has room; the switch saves the same. */
 static void keep_extended_state( struct ums_context *w, const struct linux_context *frame )
 {
     const char *fp = (const char *)frame->fp;
@@ -342,8 +342,8 @@ static void keep_extended_state( struct ums_context *w, const struct linux_conte
     header[1] = 0;
 }
 
-/* The carrier ends in the middle of the worker's code, which somebody else will carry on: the
-   warden puts it on its list. */
+/* The carrier ends in the middle of the worker's code. Another thread will resume the worker: the warden
+   puts it onto its completion list. */
 static void leave_worker( struct ums_context *w, const struct linux_context *frame )
 {
     struct ums_scheduler *s = w->owner;
@@ -356,13 +356,13 @@ static void leave_worker( struct ums_context *w, const struct linux_context *fra
     ums_worker_left_behind( w );
 }
 
-/* On a handler's stack, and so in a fault that is being handled? */
+/* Is the thread on a signal handler's stack? Then it handles a fault. */
 static int is_on_signal_stack( const struct linux_context *frame )
 {
     return frame->rsp - frame->stack[0] < frame->stack[2];
 }
 
-/* May the thread end here? If it carries a worker that is saved first. */
+/* May the thread end here? A worker that it carries is saved first. */
 static int may_end( enum role role, struct ums_context *context, const struct linux_context *frame )
 {
     int ours = ke_is_our_code( frame->rip, frame->rsp );
@@ -384,15 +384,15 @@ static int may_end( enum role role, struct ums_context *context, const struct li
     }
 }
 
-/* Whose thread this is. */
+/* The context to which this thread belongs. */
 static struct ums_context *thread_of( enum role role, struct ums_context *context )
 {
     return role == ROLE_CARRIER ? context->owner->context : context;
 }
 
-/* ending is this thread's own: its handlers set and read it, and the next thread that gets the
-   context clears it before its handlers can find the context. One that makes a call of the
-   wineserver on its way ends there, and no second time: SIGUSR1 is blocked then. */
+/* Only this thread's handlers use ending; the next thread with this context clears it before its handlers
+   can find the context. If the thread makes a request to the wineserver in the meantime it ends there,
+   and not a second time, because SIGUSR1 is blocked then. */
 static void end_now_or_later( enum role role, struct ums_context *context, void *info,
                               struct linux_context *frame )
 {
@@ -450,7 +450,7 @@ static void __attribute__((sysv_abi)) on_quit( int sig, void *info, struct linux
     linux_signal_call( &wine_quit, sig, info, frame );
 }
 
-/* ---- putting them in place ---- */
+/* ---- installation ---- */
 
 static int enabled;                             /* UMS_FOREIGN; written at start */
 
@@ -461,7 +461,7 @@ int ke_guards_threads( void )
 
 void ke_signal_start( void )
 {
-    if (!ke_parks_outside()) return;            /* perhaps not Linux */
+    if (!ke_parks_outside()) return;            /* maybe not Linux */
     if (!ums_setting( SETTING_FOREIGN )) return;
     if (!linux_signal_get( LINUX_SIGUSR1, &wine_usr1 ) ||
         !linux_signal_get( LINUX_SIGQUIT, &wine_quit ))

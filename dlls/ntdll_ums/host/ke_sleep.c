@@ -9,12 +9,11 @@
  * without one, for a page. A process may always read that of its own threads. Where there is no
  * /proc, or the kernel was built without this, nothing is known.
  *
- * One sleep is told from all others. A thread of Wine that has sent a request to the wineserver
- * reads the answer from a pipe: the fixed part of it, 64 bytes in every Wine, into a variable of the
- * function that reads. The wineserver answers each request at once; where there is something to wait
- * for, it says so in the answer, and the thread then reads 16 bytes from another pipe. A program that
- * reads 64 bytes from a pipe of its own has its buffer somewhere else than on the stack of Wine's
- * Unix side.
+ * One kind of sleep is recognized and does not count as blocked. A thread of Wine that has sent a request
+ * to the wineserver reads the fixed part of the answer from a pipe: 64 bytes in every Wine, into a local
+ * variable of the function that reads. The wineserver answers each request at once. If the thread has to
+ * wait for something, the answer says so, and the thread then reads 16 bytes from another pipe. If a
+ * program reads 64 bytes from a pipe of its own, its buffer is not on the stack of Wine's Unix side.
  */
 
 #include <windows.h>
@@ -26,7 +25,7 @@
 #define LINUX_CLOSE     3
 #define LINUX_O_CLOEXEC 02000000
 
-#define ANSWER_SIZE 64                          /* of the fixed part */
+#define ANSWER_SIZE 64                          /* size of the fixed part */
 #define FRAME_SIZE  0x1000                      /* from the stack pointer in read() up to its caller's
                                                    variables; 0x250 in Wine 8.0 */
 
@@ -35,7 +34,8 @@ int __cdecl _snprintf( char *, size_t, const char *, ... );
 struct sleep
 {
     enum ke_sleep how;
-    int64_t  call;                              /* -1: in none. The rest of a sleeping thread only */
+    int64_t  call;                              /* -1: in no call. The other fields are set only if
+                                                   the thread sleeps */
     uint64_t args[6];
     struct ke_place place;
 };
@@ -45,7 +45,7 @@ uint32_t ke_host_thread( void )
     return ke_parks_outside() ? (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) : 0;
 }
 
-/* Behind " 0x". At the end of the text it stays there: what is not there is 0. */
+/* Read the next number, after " 0x". At the end of the text the value is 0. */
 static const char *hex( const char *p, uint64_t *value )
 {
     int i;

@@ -4,13 +4,13 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * It begins when the first worker wants to wait until a time, and lives as long as there are
- * workers. Nobody waits for it to begin: a new thread may need the loader lock first, which that
+ * It begins when the first worker wants to wait with a time-out, and lives as long as there are
+ * workers. No thread waits for it to begin: a new thread may need the loader lock first, which that
  * worker may hold. Until it runs, workers wait at home.
  *
- * It keeps no process alive. A process ends with its last thread, or when that asks whether it is
- * the last: so whoever ends, or asks, while no other worker is left dismisses the timer first, and
- * waits until it has ended. ExitProcess ends it like any thread; it holds nothing.
+ * It keeps no process alive. A process ends with its last thread, or when a thread asks whether it is
+ * the last one. So a thread that ends, or asks, while no other worker is left first dismisses the timer
+ * and waits until it has ended. ExitProcess terminates it like any thread; it holds no lock.
  */
 
 #include <windows.h>
@@ -23,8 +23,8 @@
 #define AM_I_LAST_THREAD ((THREADINFOCLASS)12)  /* [sdk] */
 
 static _Atomic uint32_t timers;                 /* 1 while one lives, or is being made */
-static _Atomic uint32_t running;                /* it serves */
-static _Atomic uint32_t dismissed;              /* it ends where fewer workers are left than that */
+static _Atomic uint32_t running;                /* it accepts deadlines */
+static _Atomic uint32_t dismissed;              /* it ends if fewer workers than this are left */
 static _Atomic uint32_t timer_tid;              /* it may be ending when timers is 0 already; then
                                                    a thread that asks whether it is the last must
                                                    not find it */
@@ -44,7 +44,7 @@ static int may_go( void )
     return 0;
 }
 
-/* A worker that another process has ended may be counted as alive for ever. */
+/* If another process has terminated a worker, it may be counted as alive for ever. */
 static int is_alone( void )
 {
     ULONG last = 0;
@@ -53,7 +53,7 @@ static int is_alone( void )
                                       NULL ) && last;
 }
 
-/* DLLs are not told that it ends, because somebody who waits for it may be in the loader. */
+/* It ends without notifying DLLs, because a thread that waits for its end may be in the loader. */
 _Noreturn static void timer( void *arg )
 {
     int alone = 0;
@@ -80,7 +80,7 @@ int ke_timer_runs( void )
 void ke_timer_start( void )
 {
     if (atomic_load( &timers ) || atomic_exchange( &timers, 1 )) return;
-    atomic_store( &dismissed, 0 );              /* that was for another, which had gone by itself */
+    atomic_store( &dismissed, 0 );              /* it was for the previous one, which has ended */
     if (ums_service_create( &timer_tid, timer )) atomic_store( &timers, 0 );
 }
 

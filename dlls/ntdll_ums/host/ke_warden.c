@@ -33,14 +33,14 @@
 #define ROBUST_MOST     64
 
 #define QUESTIONS       64                      /* more at a time are not answered */
-#define LOOK_AGAIN      1000000                 /* 100 ns: who has ended? */
+#define LOOK_AGAIN      1000000                 /* 100 ns: interval of the check for ended threads */
 #define LOOK_SOON       10000                   /* the same, while a thread is about to end */
 #define SOON_LOOKS      20
 #define MOMENT          2000                    /* 100 ns */
-#define BEGIN_PATIENCE  30000000                /* 100 ns. So long a handler waits for a warden that
-                                                   has not begun; for one that has, UMS_PATIENCE */
+#define BEGIN_PATIENCE  30000000                /* 100 ns: how long a handler waits for a warden that
+                                                   does not run yet; otherwise UMS_PATIENCE */
 #define CARRIER_LOOKS   500                     /* each a MOMENT: a carrier takes time to leave */
-#define LAST_ROUNDS     2                       /* without anybody to look after */
+#define LAST_ROUNDS     2                       /* rounds without any ward before it ends */
 
 #define THREAD_SUSPEND_COUNT ((THREADINFOCLASS)35)
 
@@ -72,11 +72,11 @@ static struct slot
 static _Atomic uint32_t asked;                  /* counts; the warden sleeps on it */
 static _Atomic uint32_t hurry;                  /* looks to be made soon */
 static _Atomic uint32_t wards;                  /* threads with an entry */
-static _Atomic uint32_t stopped;                /* somebody has suspended the warden */
+static _Atomic uint32_t stopped;                /* the warden is suspended */
 static _Atomic uint32_t warden_thread;          /* as Linux calls it; 0 before it runs */
 static _Atomic uint32_t warden_tid;             /* as Windows does; it may be ending when wardens is 0
                                                    already, and must not be taken for the last thread */
-static _Atomic uint32_t dismissed;              /* it ends where there are fewer wards than that */
+static _Atomic uint32_t dismissed;              /* it ends if there are fewer wards than this */
 static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
 static _Atomic uint32_t handler_gave_up;        /* logged by a warden: a handler cannot */
 
@@ -270,8 +270,9 @@ static int worker_is_gone( struct ums_context *w )
     return done;
 }
 
-/* thread: as it was marked. Who ends it from inside has said so before, and the next one who gets
-   the context takes the mark away before that: so what is marked still was ended by others. */
+/* thread: the value that Linux has marked. If this process ends a thread it says so before, and the next
+   thread with the context removes the mark first. So a mark that is still there means that another
+   process has ended the thread. */
 static int is_gone( struct ums_context *context, uint32_t thread )
 {
     if (atomic_load( &ke_own( context )->killed_here ) ||
@@ -282,7 +283,7 @@ static int is_gone( struct ums_context *context, uint32_t thread )
     return 1;
 }
 
-/* Nobody has noticed that the worker was resumed. */
+/* Queue a worker whose resumption no other thread has noticed. */
 static void queue_forgotten( struct ums_context *w )
 {
     uint64_t word = atomic_load( &w->word );
@@ -382,7 +383,7 @@ void ke_warden_dismiss( struct ums_context *self )
 static void see_to_a_warden( void )
 {
     if (atomic_load( &wardens ) || atomic_exchange( &wardens, 1 )) return;
-    atomic_store( &dismissed, 0 );              /* that was for another, which had gone by itself */
+    atomic_store( &dismissed, 0 );              /* it was for the previous one, which has ended */
     if (ums_service_create( &warden_tid, warden )) atomic_store( &wardens, 0 );
 }
 

@@ -23,11 +23,11 @@
 #define FUTEX_WAKE_PRIVATE 129
 #define LINUX_EAGAIN       11
 
-#define AWAKE            ((uintptr_t)0)         /* what asleep has besides an address */
+#define AWAKE            ((uintptr_t)0)         /* a value of asleep that is no address */
 #define HAS_TO_END       ((uintptr_t)1)
 #define SLEEPER_LOOK     10                     /* ms */
-#define SLEEPER_PATIENCE 100000000              /* 100 ns. Who does not come to its end meanwhile is
-                                                   ended where it is */
+#define SLEEPER_PATIENCE 100000000              /* 100 ns: a thread that has not ended itself by then
+                                                   is terminated where it is */
 
 NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
 NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
@@ -72,8 +72,8 @@ static void futex_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *t
                        timeout ? (uint64_t)&spec : 0 );
 }
 
-/* The thread has been told to end, and whoever has told it waits for that and sees to the context: it is
-   not ours any more. So the call goes past the hook. */
+/* The thread was told to end. The thread that told it waits for its end and handles the context, so this
+   one must not use the context any more, and its call goes past the hook. */
 _Noreturn static void end_here( struct ums_context *self )
 {
     uint32_t status = ke_own( self )->exit_status;
@@ -82,8 +82,8 @@ _Noreturn static void end_here( struct ums_context *self )
     for (;;) ums_end_native( status );
 }
 
-/* RtlWaitOnAddress makes a system call, which the hook must ignore: the worker that parks here may
-   be executed, and be RUNNING, before its thread has gone to sleep. */
+/* RtlWaitOnAddress makes a system call, which the hook must ignore: the worker that parks here may be
+   executed, and be RUNNING, before its thread sleeps. */
 static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct ums_context *self = ke_current();
@@ -102,9 +102,9 @@ static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t 
     inside_unpark( &self->inside, inside );
 }
 
-/* One of the two exchanges of asleep comes first: the thread's, then it is awake, and ended where it is;
-   or ours, then it ends itself. It may not sleep yet, or sleep again at once (somebody suspends it as we
-   look): so it is woken, and resumed, until it has ended. */
+/* Either the thread's exchange of asleep comes first: then it is awake, and is terminated where it is. Or
+   ours does: then it ends itself. It may not sleep yet, or may be suspended by another thread meanwhile.
+   So it is woken and resumed until it has ended. */
 int ke_end_sleeper( struct ums_context *context, void *thread, uint32_t status )
 {
     struct ke_own *own = ke_own( context );
@@ -151,7 +151,7 @@ void ke_wake( _Atomic uint32_t *word, int all )
     else wake_address_single( (const void *)word );
 }
 
-/* NULL, or why Linux calls do not work here. That they do what they should is tried out. */
+/* NULL, or why Linux calls do not work here. This makes some calls and checks their results. */
 static const char *try_linux( void )
 {
     _Atomic uint32_t word = 1;
@@ -177,7 +177,7 @@ static int address_works( void )
 
 int64_t ke_clock( void )
 {
-    static LARGE_INTEGER frequency;             /* whoever comes first stores the same value */
+    static LARGE_INTEGER frequency;             /* every thread stores the same value */
     LARGE_INTEGER now;
 
     if (!frequency.QuadPart) QueryPerformanceFrequency( &frequency );
@@ -194,7 +194,7 @@ void ke_gave_up( const char *awaited )
 
 /* ---- events ---- */
 
-/* What is made with these is the host's from the start: the hook compares the address. */
+/* Objects created with these attributes are never local objects: the hook compares the address. */
 const OBJECT_ATTRIBUTES ke_plain_object = { .Length = sizeof(ke_plain_object) };
 
 ums_status ke_event_create( void **event )
@@ -257,9 +257,9 @@ void ke_end_thread( uint32_t status )
     for (;;) TerminateThread( GetCurrentThread(), status );
 }
 
-/* Where programs that are served late have taken all TLS slots of the TEB itself, the registers'
-   backing store of Itanium serves, two words that no x86-64 system uses [seen, phnt and Wine; of
-   Windows on Arm64 the first only is taken again]. New threads find zero in either. */
+/* If a program has taken all TLS slots of the TEB before UMS starts, this uses the two words for the
+   register backing store of Itanium, which no x86-64 system uses [seen, phnt and Wine; Windows on Arm64
+   uses the first for something else]. In new threads both are zero. */
 uint32_t ums_teb_word( enum teb_word which )
 {
     static const uint32_t spare[] = { [TEB_CONTEXT] = 0x1790, [TEB_HAND] = 0x1788 };

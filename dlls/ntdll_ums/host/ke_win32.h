@@ -1,5 +1,5 @@
 /*
- * What the Windows side of ntdll_ums knows beyond ke.h.
+ * Declarations for the Windows side of ntdll_ums beyond ke.h.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -26,8 +26,8 @@ struct thread_basic_info
     LONG      priority, base_priority;
 };
 
-/* The offset in every TEB of a word that is ours from now on and zero in every thread; 0: there is
-   none. Once for each. */
+/* Reserve a word in the TEB of every thread. Returns its offset; the word is zero in all threads. 0: there
+   is none. Call it once for each. */
 enum teb_word { TEB_CONTEXT, TEB_HAND };
 uint32_t ums_teb_word( enum teb_word which );
 
@@ -37,12 +37,12 @@ const char *ke_no_futex( void );                /* NULL, or why ke_wait is no fu
 extern const OBJECT_ATTRIBUTES ke_plain_object; /* for events of our own: never local */
 int ke_parks_outside( void );                   /* ke_wait makes no NT call */
 
-/* Where it does (WaitOnAddress), a sleeping thread is on a list of the host's, with an entry on its own
-   stack, and must not be ended there: the entry would stay, and wake-ups for the word would go to it.
-   So it is told to end itself. thread: a handle to wait for it and to resume it, which is done until it
-   is not suspended any more. 1: it has ended, with this status. 0: it does not sleep so, or did not
-   come to its end; it stands still as before, or runs (where nobody else stops it). Enters the
-   kernel. */
+/* If ke_wait makes an NT call (RtlWaitOnAddress), a sleeping thread is on a list of the host's, with an
+   entry on its own stack. It must not be terminated there: the entry would stay, and would receive
+   wake-ups for the word. So this function tells it to end itself. thread: a handle with which it can be
+   waited for and resumed; it is resumed until it is not suspended any more. 1: it has ended, with this
+   status. 0: it does not sleep like this, or has not ended in time; it may run, unless it is suspended by
+   another thread. Enters the kernel. */
 int ke_end_sleeper( struct ums_context *context, void *thread, uint32_t status );
 
 /* probe.c: NULL, or why workers cannot be carried here. Once, when the hook knows how to make
@@ -67,7 +67,7 @@ int ums_shadow_stacks( void );
 /* ke_carry.c */
 uint32_t ke_scheduler_tid( struct ums_scheduler *s );         /* 0: it is no thread's */
 int ke_is_our_memory( ULONG_PTR address );      /* of this DLL, or a copy of a stub */
-/* The same of a thread that stands still there, or that makes a Linux call of ours. */
+/* The same for a thread that stands still there; also 1 if it makes a Linux call of ours. */
 int ke_is_our_code( ULONG_PTR rip, ULONG_PTR rsp );
 int ke_is_user_code( uint64_t rip );            /* Windows memory, and not ours */
 int ke_is_asleep( const CONTEXT *context );     /* a thread that was stopped there is in ke_wait, or
@@ -83,11 +83,11 @@ int ke_exceptions_seen( void );                 /* is it in place? */
    worker that is held where it stands still (HOLD_STILL: what is unwound must not be a stack that is
    in use); context already holds those of its home thread. */
 void ke_worker_context( struct ums_context *w, void *thread, CONTEXT *context );
-/* Give it those that context's flags name: it stands still, off its carrier, and cannot be
-   executed. */
+/* Set the registers that context's flags name. The worker must stand still, be off its carrier, and not be
+   executable. */
 ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context );
 
-/* Of a worker that is parked, or was preempted, and cannot be executed; all of them. */
+/* Get all registers of a worker that is parked or was preempted, and that cannot be executed. */
 void ke_kept_registers( const struct ums_context *w, CONTEXT *context );
 void ke_keep_registers( struct ums_context *w, CONTEXT *all );
 

@@ -1,5 +1,5 @@
 /*
- * What of ke.h is inline on Wine and Windows.
+ * The functions of ke.h that are inline on Wine and Windows.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -15,7 +15,7 @@ static inline size_t ke_tls_offset( void )
     return ums_tls_offset;
 }
 
-/* Before the start every thread is plain. Volatile: a worker's thread changes under it. */
+/* Before the start every thread is plain. Volatile: a worker may move to another thread at each call. */
 static inline struct ums_context *ke_current( void )
 {
     struct ums_context *context;

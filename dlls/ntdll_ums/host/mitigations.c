@@ -1,12 +1,12 @@
 /*
- * What a process of Windows may have forbidden itself or been forbidden: code that is made at run
- * time, return addresses that do not match, calls to where no function begins.
+ * Process mitigations of Windows, which may forbid code that is made at run time, return addresses that
+ * do not match the shadow stack, and calls to addresses where no function begins.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * None of this was ever tried on a real Windows; Wine has none of it. The tests put answers of their
- * own into the host's mouth (tests/win11).
+ * This was never run on a real Windows, and Wine has no mitigations. The tests replace the host's
+ * answers (tests/win11).
  *
  * Control Flow Guard needs nothing from us: the pages that we make executable are valid targets of
  * guarded calls as a whole, because that is how VirtualAlloc and VirtualProtect mark them if not told
@@ -26,7 +26,7 @@ enum policy { POLICY_DYNAMIC_CODE = 2, POLICY_CFG = 7, POLICY_SHADOW_STACK = 15 
 #define SHADOW_STACK_ENABLED       0x01
 #define SHADOW_STACK_STRICT        0x10
 
-/* 0 where there is no such policy. */
+/* 0 if there is no such policy. */
 static DWORD policy_flags( enum policy policy )
 {
     BOOL (WINAPI *get)( HANDLE, int, void *, SIZE_T ) =
@@ -36,10 +36,9 @@ static DWORD policy_flags( enum policy policy )
     return get && get( GetCurrentProcess(), policy, &flags, sizeof(flags) ) ? flags : 0;
 }
 
-/* With shadow stacks a return has to go where its call came from. The frames that an Execute leaves
-   behind for good never return: their entries stay on the shadow stack, and the return from
-   EnterUmsSchedulingMode meets them. Without "strict" Windows lets that pass in DLLs that were not
-   made for shadow stacks, as ours. */
+/* With shadow stacks a return must match its call. The frames that an Execute drops never return, so their
+   entries stay on the shadow stack, and the return from EnterUmsSchedulingMode does not match. If the
+   policy is not "strict", Windows allows this in DLLs that were not built for shadow stacks, as ours. */
 int ums_shadow_stacks( void )
 {
     return (policy_flags( POLICY_SHADOW_STACK ) & SHADOW_STACK_ENABLED) != 0;

@@ -33,13 +33,13 @@ int __cdecl _snprintf( char *, size_t, const char *, ... );
 #define TEB_SIZE         0x2000
 #define TEB_SELF         0x30
 #define TRIAL_STACK      0x20000
-#define TRIAL_LIMIT      0x10000                /* there its stack ends at first */
+#define TRIAL_LIMIT      0x10000                /* offset at which the stack ends at first */
 #define TRIAL_PAGE       0x1000
 #define XSAVE_COMPONENTS 0xe7                   /* x87, SSE, AVX, AVX-512 */
 
 /* ---- registers ---- */
 
-/* Where the extended state of a preempted worker goes there is room up to HOME_IRET. */
+/* The extended state of a preempted worker must end before HOME_IRET. */
 static const char *probe_xsave( void )
 {
     unsigned int eax, ebx, ecx, edx, i, end = 0x240;

@@ -1,17 +1,17 @@
 /*
- * May this process do what its environment says? It writes to a path from the environment only if
- * whoever has set that path has the same rights. Host-free, so that it can be tested.
+ * May this process follow paths from its environment? Only if the user who has set them has the same
+ * rights as the process. This header does not depend on the host, so it can be tested.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Windows: a process that its user has elevated gets the user's environment, which any program of
- * that user can change. It is told by a token that has a limited one beside it. A service has
- * rights too, but its environment is set by those who have them [never run on Windows].
+ * Windows: an elevated process gets the user's environment, which any program of that user can change.
+ * It is recognized by its token, which is linked to a limited one. A service has more rights too, but
+ * only users with these rights can set its environment [never run on Windows].
  *
  * Wine: all processes have the rights of one Unix user, whatever their token says. The exception is
  * a Wine whose loader is set-user-id or has capabilities; the Unix kernel says so in its auxiliary
- * vector. What cannot be found out is taken for more rights.
+ * vector. If this cannot be found out, the process is treated as one with more rights.
  */
 #ifndef UMS_RIGHTS_H
 #define UMS_RIGHTS_H

@@ -6,7 +6,7 @@
  *
  * Three kinds of stack meet here. All frames are 16-aligned at the stack pointer.
  *
- * A user part, on the worker's stack; w->sp is its lowest address. What the Win64 ABI wants kept
+ * A user part, on the worker's stack; w->sp is its lowest address. It holds what the Win64 ABI preserves
  * across a call, and nothing else:
  *
  *      rsp+ 0x00  xmm6 .. xmm15
@@ -16,9 +16,9 @@
  *           0xa8  r15 r14 r13 r12 rdi rsi rbx rbp
  *           0xe8  return address; rsp was 8 modulo 16 at entry
  *
- * The base of a scheduler thread; s->base. Every activation of SchedulerProc is a call from here,
- * and so is what follows when a worker has left its carrier: all frames above the base are dropped
- * by loading it. So Execute saves nothing of the scheduler.
+ * The base of a scheduler thread; s->base. Every activation of SchedulerProc is a call from here, and so
+ * is the call when a worker has left its carrier. Loading the base drops all frames above it, so Execute
+ * saves nothing of the scheduler.
  *
  *      rsp+ 0x00  home space of what is called
  *           0x20  xmm6 .. xmm15
@@ -68,8 +68,8 @@ no_user_part:                                   /* without x87 exceptions */
 \name:
         .endm
 
-/* GS := reg. Where it takes a Linux call, rax, rcx, rdi, rsi and r11 are lost, and eight bytes
-   below the stack pointer; SET_GS_COLD, behind the last instruction of the function, makes it. */
+/* GS := reg. If this needs a Linux call, it changes rax, rcx, rdi, rsi, r11 and eight bytes below the stack
+   pointer. SET_GS_COLD, after the last instruction of the function, makes the call. */
         .macro  SET_GS reg
         testl   $1,ums_gs_by_syscall(%rip)
         jnz     8f
@@ -210,23 +210,23 @@ no_user_part:                                   /* without x87 exceptions */
         .seh_endprologue
         .endm
 
-/* Where the stack pointer changes, one function ends and the next begins without a jump: so the
-   unwind data is right before and behind. */
+/* Where the stack pointer changes, one function ends and the next begins without a jump, so the unwind
+   data is correct before and after. */
         .macro  FALL_INTO name
         .seh_endproc
         .seh_proc \name
 \name:
         .endm
 
-/* A jump to an address in a register, which is lost. An unwinder would take a plain jump to another
+/* A jump to an address in a register, which it changes. An unwinder would take a plain jump to another
    function for the end of an epilogue, with the return address at rsp. */
         .macro  JUMP_WITH_FRAME to, reg
         leaq    \to(%rip),\reg
         jmp     *\reg
         .endm
 
-/* No x87 exception may be left to whoever runs next on this thread; a worker that yields finds
-   none when it comes back [seen]. Most have none: the test is cheaper than clearing. */
+/* No x87 exception may be left for the code that runs next on this thread; a worker that yields finds none
+   when it is executed again [seen]. Mostly there is none, and the test is cheaper than clearing. */
         .macro  CLEAR_X87_EXCEPTIONS
         fnstsw  %ax
         testb   $0xbf,%al

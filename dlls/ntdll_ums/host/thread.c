@@ -4,8 +4,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A thread ends by itself, or the program ends it, which the hook sees. At the end of the process
- * nothing has to be done for them.
+ * A thread ends by itself, or the program terminates it, which the hook sees. At the end of the process
+ * nothing has to be done for these threads.
  */
 
 #include <windows.h>
@@ -18,7 +18,7 @@
 #define THREAD_BASE_PRIORITY 3                  /* THREADINFOCLASS ThreadBasePriority [doc] */
 #define SKIP_THREAD_ATTACH 2                    /* THREAD_CREATE_FLAGS [sym]: no DllMain hears of it,
                                                    and it does not wait for the loader lock */
-#define ENOUGH 2000                             /* ms, for a thread to end that is about to */
+#define ENOUGH 2000                             /* ms, for a thread that is about to end */
 
 NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
                                  ULONG_PTR, SIZE_T, SIZE_T, void * );
@@ -63,7 +63,8 @@ uint32_t ums_thread_count( enum ums_thread_kind kind )
 
 /* ---- services ---- */
 
-/* Ids are used again, but late: whoever has the id by then is waited for in vain, once. */
+/* Ids are reused, but only after a long time. If another thread has the id by then, this waits once for
+   nothing. */
 static int has_ended( _Atomic uint32_t *tid, DWORD patience )
 {
     uint32_t id = atomic_load( tid );

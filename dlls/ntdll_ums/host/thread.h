@@ -1,7 +1,7 @@
 /*
- * Where threads of the shim begin and are counted: threads that worker factories make, threads that
- * serve the shim, and homes of workers, which the program's CreateRemoteThreadEx makes with an entry
- * of ours (api/thread.h).
+ * Begins and counts the threads of the shim: hands of worker factories, threads that the shim needs for
+ * itself (services), and home threads of workers, which the program's CreateRemoteThreadEx makes with our
+ * start routine (api/thread.h).
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -15,7 +15,7 @@ enum ums_thread_kind
 {
     THREAD_HOME,
     THREAD_HAND,                                /* of a worker factory */
-    THREAD_SERVICE,                             /* DLLs of the program are not told of it */
+    THREAD_SERVICE,                             /* DLLs of the program are not notified of it */
     THREAD_KINDS
 };
 
@@ -23,23 +23,24 @@ enum ums_thread_kind
    base priority from its first instruction on, 0 is the usual one. Enters the kernel. For all but homes. */
 NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
                             SIZE_T reserve, SIZE_T commit, LONG priority, HANDLE *thread );
-/* One of that kind begins that somebody else makes. */
+/* Count a thread of this kind that was made elsewhere. */
 void ums_thread_begins( enum ums_thread_kind kind );
-/* One of that kind ends, or has been ended. Once for each. */
+/* A thread of this kind ends or was terminated. Call it once for each. */
 void ums_thread_ends( enum ums_thread_kind kind );
-/* How many there are. */
+/* The number of threads of this kind. */
 uint32_t ums_thread_count( enum ums_thread_kind kind );
 
-/* A service of which one thread lives at a time, and which ends by itself. *tid: the thread that was made
-   last, which may be ending still although it has said good-bye; or 0. The next one begins when that is no
-   more. Enters the kernel. */
+/* Make a service thread of which only one exists at a time, and which ends by itself. *tid: the thread that
+   was made last, or 0. It may still be ending; the new thread is made when it has ended. Enters the
+   kernel. */
 NTSTATUS ums_service_create( _Atomic uint32_t *tid, void (*start)( void *param ) );
-/* Until that thread is no more, but not for ever: somebody may have suspended it. Not by itself. */
+/* Wait until that thread has ended, with a limit, because it may have been suspended. Must not be called by
+   that thread. */
 void ums_service_wait( _Atomic uint32_t *tid );
-/* Is it no more? */
+/* Has it ended? */
 int ums_service_has_ended( _Atomic uint32_t *tid );
 
-/* The pages of a new thread's stack that it will hardly need: Wine has cleared 960 KB of it. */
+/* Give back pages of a new thread's stack that it hardly needs: Wine has touched 960 KB of it. */
 void ums_thread_release_stack( void );
 
 #endif /* UMS_HOST_THREAD_H */
