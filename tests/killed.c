@@ -400,6 +400,73 @@ static void killed_while_it_is_dequeued( void **state )
     dequeued_at_each_step( ums_worker_killed, dequeue );
 }
 
+#if !defined(__SANITIZE_THREAD__)               /* takes one instruction after the other */
+
+/* ---- whoever ends a wait is counted, until the worker's list has been told ---- */
+
+static struct ums_context *ended;
+static int between, signals, uncounted, stepped_over;
+
+static void see_counted( void )
+{
+    if (!atomic_load( &ums_waits_ending )) uncounted++;
+}
+
+/* Stopped or killed here, it would leave the worker on no list: entry/ asks this count first. */
+static int look_at_ender( void )
+{
+    if (word_state( atomic_load( &ended->word ) ) == WORKER_QUEUED && !atomic_load( &list->head ))
+    {
+        between++;
+        see_counted();
+    }
+    return stepped_over;
+}
+
+static void see_the_signal( void *event )
+{
+    (void)event;
+    signals++;
+    see_counted();
+}
+
+static void time_out( struct ums_context *w )
+{
+    _Atomic int64_t deadline = 1;
+
+    assert_int_equal( ums_wait_look( w, &deadline, 2 ), INT64_MAX );
+}
+
+static void end_its_wait( act how )
+{
+    between = signals = uncounted = stepped_over = 0;
+    begin();
+    atomic_store( &list->asked, 1 );
+    ended = parked( WORKER_BLOCKED | WORD_PREEMPTED | WORD_WAITS );
+    fake_on_event_set = see_the_signal;
+    assert_true( fake_step_through( look_at_ender ) );
+    how( ended );
+    stepped_over = 1;
+    fake_on_event_set = NULL;
+    assert_true( between > 0 );
+    assert_int_equal( signals, 1 );
+    assert_int_equal( uncounted, 0 );
+    assert_int_equal( atomic_load( &ums_waits_ending ), 0 );
+    assert_ptr_equal( ums_list_take( list ), ended );
+    ums_worker_killed( ended );
+    comes_dead( ended );
+    end();
+}
+
+static void who_ends_a_wait_is_counted( void **state )
+{
+    (void)state;
+    end_its_wait( alert );
+    end_its_wait( time_out );
+}
+
+#endif
+
 int main( void )
 {
     const struct CMUnitTest tests[] =
@@ -414,6 +481,9 @@ int main( void )
         cmocka_unit_test( killed_while_its_wait_ends ),
         cmocka_unit_test( killed_while_its_suspension_ends ),
         cmocka_unit_test( killed_while_it_is_dequeued ),
+#if !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test( who_ends_a_wait_is_counted ),
+#endif
     };
 
     fake_init();
