@@ -17,21 +17,30 @@
 
 #define MAX_BLOCKS 256
 
+#define MAX_BLOCKERS 2
+
 /* One crew's at a time: only the batch that runs blocks. */
-static volatile ULONG64 entered;        /* when a SchedulerProc was called for who blocked */
+static volatile unsigned int blocker;   /* who blocks next, or has just blocked: all on one thread */
+static volatile ULONG64 entered[MAX_BLOCKERS];  /* when a SchedulerProc was called for it */
 static double times[MAX_BLOCKS];
 static unsigned int time_count;
 
 static void NTAPI stamp_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, void *param )
 {
-    if (reason == UmsSchedulerThreadBlocked) entered = __rdtsc();
+    if (reason == UmsSchedulerThreadBlocked) entered[blocker] = __rdtsc();
     crew_proc( reason, payload, param );
 }
 
-/* The worker runs again. No upcall since: it did not block after all. */
-static void block_over( ULONG64 start )
+static ULONG64 block_begins( unsigned int self )
 {
-    ULONG64 stamp = entered;
+    blocker = self;
+    return __rdtsc();
+}
+
+/* The worker runs again. No upcall since: it did not block after all. */
+static void block_over( unsigned int self, ULONG64 start )
+{
+    ULONG64 stamp = entered[self];
 
     if (stamp > start && time_count < MAX_BLOCKS) times[time_count++] = (double)(stamp - start);
 }
@@ -56,9 +65,9 @@ static void sleep_body( struct crew_worker *worker )
     interval.QuadPart = -10;
     for (i = 0; i < worker->crew->ops; i++)
     {
-        start = __rdtsc();
+        start = block_begins( 0 );
         delay( FALSE, &interval );
-        block_over( start );
+        block_over( 0, start );
     }
 }
 
@@ -69,9 +78,9 @@ static void wait_body( struct crew_worker *worker )
 
     for (i = 0; i < worker->crew->ops; i++)
     {
-        start = __rdtsc();
+        start = block_begins( 0 );
         WaitForSingleObject( worker->mine, 1 );
-        block_over( start );
+        block_over( 0, start );
     }
 }
 
@@ -92,9 +101,9 @@ static void alert_body( struct crew_worker *worker )
     for (i = 0; i < worker->crew->ops; i++)
     {
         if (!self) alert_thread( other );
-        start = __rdtsc();
+        start = block_begins( self );
         wait_for_alert( NULL, NULL );
-        block_over( start );
+        block_over( self, start );
         if (self) alert_thread( other );
     }
 }
