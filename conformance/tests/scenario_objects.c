@@ -301,10 +301,8 @@ static void ask_all( struct answers *answers, SECURITY_ATTRIBUTES *attributes )
     ResetEvent( handles[0] );
     ResetEvent( handles[3] );
     handles[1] = (CloseHandle( handles[1] ), handles[3]);
-    ask_several( answers, handles );
-    ResetEvent( handles[0] );
-    ResetEvent( handles[3] );
     ask_signal_and_wait( answers, handles[0], handles[3], handles[2] );
+    ask_several( answers, handles );            /* behind this they are known to others */
     note( answers, (DWORD)pNtClose( handles[0] ) );
     note( answers, (DWORD)pNtSetEvent( handles[0], NULL ) );
     note_wait( answers, handles[0], 0 );
