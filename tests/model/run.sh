@@ -22,6 +22,9 @@ mkdir -p "$directory"
 cd "$directory"
 rm -f pan pan.* ums.pml.trail out
 cp "$model" ums.pml
+for part in "${model%.pml}"_*.pml; do
+    [ ! -e "$part" ] || cp "$part" .
+done
 
 spin "$@" -a ums.pml > out 2>&1 || { cat out; exit 1; }
 arguments=-m100000

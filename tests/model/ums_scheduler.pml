@@ -1,0 +1,353 @@
+/*
+ * The threads of schedulers, and threads that suspend workers. A part of ums.pml.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/* ---- a scheduler thread ---- */
+
+#define CAN_PICK( w )   (HAS( ready, w ) && !(word[w] & SUSPENDED))
+#if WORKERS > 1
+#define CAN_PICK_ANY    (CAN_PICK( 0 ) || CAN_PICK( 1 ))
+#else
+#define CAN_PICK_ANY    CAN_PICK( 0 )
+#endif
+
+active [SCHEDULERS] proctype Scheduler()
+{
+    short seen;
+    byte s, w, before, next, got;
+    bool stays_home, was_stopped, found;
+
+    s = _pid - WORKERS;
+
+next_turn:
+    do
+    :: ALL_ENDED -> goto leaves_mode
+    :: atomic { CAN_PICK( 0 ) -> ready = ready & ~1; w = 0 }
+        break
+#if WORKERS > 1
+    :: atomic { CAN_PICK( 1 ) -> ready = ready & ~2; w = 1 }
+        break
+#endif
+#if POLLS
+    :: atomic { s == 1 && polls && STATE( word[0] ) == READY && !HAS( ready, 0 ) ->
+                polls--; w = 0 }
+        break
+#endif
+    :: atomic { !ready && !ALL_ENDED -> skip }
+        list_wait( LIST( s ) )
+        /* all that it has are suspended */
+    :: atomic { ready && !CAN_PICK_ANY && head[LIST( s )] -> skip }
+        take( LIST( s ) );
+        found = false
+    od;
+
+execute:                                        /* ums_execute */
+    TOGETHER {
+    atomic
+    {
+        if
+        :: STATE( word[w] ) == READY && !(word[w] & SUSPENDED) ->
+#ifdef MISTAKE_STOPPED_BY_TOKEN
+            was_stopped = false;
+#else
+            was_stopped = (word[w] & STOPPED) != 0;
+#endif
+#ifdef HANDOFF
+            stays_home = true;
+#else
+            stays_home = (word[w] & (HOME | STOPPED)) != 0;
+#endif
+            word[w] = (word[w] & ~(15 | PARKED)) | CARRIED;
+            count_seq( w );
+            assert( !awaits[s] );
+            awaits[s] = w + 1
+        :: STATE( word[w] ) == READY && (word[w] & SUSPENDED) ->
+            ready = ready | (1 << w);
+            goto next_turn
+        :: else ->
+            assert( POLLS );                    /* somebody was faster */
+            goto next_turn
+        fi
+    }
+    atomic
+    {
+        owner[w] = s;
+        list_of[w] = LIST( s )
+    }
+    if
+    :: stays_home -> goto left_running
+    :: else
+    fi;
+
+    /* ke_carry: the worker runs here */
+    atomic
+    {
+        assert( !running[w] );
+        running[w] = true;
+        in_user_code[w] = true
+    }
+    }
+    if
+#if SUSPENDERS
+    :: atomic { put_down[w] -> put_down[w] = false; in_user_code[w] = false; running[w] = false }
+        goto left_preempted
+#endif
+    :: TOGETHER {
+        atomic { !put_down[w] && left[w] ->
+                assert( !halted[w] ); left[w]--; in_user_code[w] = false; running[w] = false }
+        /* ums_left_yield */
+        atomic
+        {
+            word[w] = WITH( word[w], READY );
+            owner[w] = 0;
+            give( s, w );
+            upcall[s] = w + 1
+        }
+        goto to_scheduler
+        }
+    :: atomic { !put_down[w] -> assert( !halted[w] ); in_user_code[w] = false; running[w] = false }
+#if SUSPENDERS
+        /* a call, ums_worker_give_way */
+        if
+        :: word[w] & SUSPENDED -> goto left_preempted
+        :: else
+        fi
+#endif
+    fi;
+    if
+    :: !left[w] -> goto left_running            /* it goes home to end there */
+    :: atomic { left[w] -> left[w]-- }
+        goto left_running
+    :: atomic { left[w] -> left[w]--; where[w] = IN_CALL }
+        goto left_inkernel
+    :: atomic { left[w] -> left[w]--; where[w] = IN_WAIT }
+    fi;
+
+    /* ums_left_blocked */
+    atomic
+    {
+        word[w] = WITH( word[w], BLOCKED );
+        owner[w] = 0;
+        give( s, w );
+        upcall[s] = 0
+    }
+    unpark( home_token[w] );
+    goto to_scheduler;
+
+left_preempted:
+    atomic
+    {
+        word[w] = WITH( word[w], BLOCKED ) | PREEMPTED;
+        seen = word[w];
+        give( s, w );
+        upcall[s] = 0
+    }
+#ifndef MISTAKE_PREEMPTED_IS_NOT_QUEUED
+    queue_stopped( w, seen );
+#endif
+    seen = 0;
+    goto to_scheduler;
+
+left_running:
+#ifndef MISTAKE_EXPECT_AFTER_SENDING
+    /* whether it has made slow calls is a hint only */
+    if
+    :: scheduler_expect( s, true )
+    :: scheduler_expect( s, false )
+    fi;
+#endif
+#ifdef MISTAKE_TOKEN_BEFORE_STATE
+    unpark( home_token[w] );
+#endif
+    word[w] = WITH( word[w], RUNNING );
+    if
+#ifdef MISTAKE_EXECUTED_BEFORE_SUSPENDED
+    :: was_stopped -> resume_thread( w )
+#else
+    :: was_stopped -> resume_surely( w )
+#endif
+#ifdef MISTAKE_TOKEN_BEFORE_STATE
+    :: else
+#else
+    :: else -> unpark( home_token[w] )
+#endif
+    fi;
+#ifdef MISTAKE_EXPECT_AFTER_SENDING
+    scheduler_expect( s, 0 );
+#endif
+    goto scheduler_wait;
+
+left_inkernel:
+    scheduler_expect( s, true );
+    atomic { word[w] = WITH( word[w], INKERNEL ); count_seq( w ) }
+    unpark( home_token[w] );
+
+scheduler_wait:
+    do
+    :: posted[s] -> goto to_scheduler
+    :: atomic { !posted[s] && !watching[s] -> skip }
+        atomic { token[s] -> token[s] = false }
+    :: atomic { !posted[s] && watching[s] -> token[s] = false }     /* of the last time-out */
+        atomic                                  /* scheduler_look */
+        {
+            if
+            :: STATE( word[w] ) == INKERNEL && same_call[s] ->
+                word[w] = WITH( word[w], BLOCKED );
+                owner[w] = 0;
+                give( s, w );
+                goto to_scheduler
+            :: STATE( word[w] ) == INKERNEL && !same_call[s] ->
+                same_call[s] = true
+            :: STATE( word[w] ) != INKERNEL ->
+                same_call[s] = false;
+                goto look_again
+            fi
+        }
+    od;
+
+look_again:                                     /* stop looking */
+    watching[s] = false;
+#ifndef MISTAKE_NO_SECOND_LOOK
+    if
+    :: atomic { STATE( word[w] ) == INKERNEL -> watching[s] = true }
+    :: STATE( word[w] ) != INKERNEL
+    fi;
+#endif
+    goto scheduler_wait;
+
+to_scheduler:
+    atomic
+    {
+        assert( given[s] && awaits[s] );
+        given[s] = false;
+        awaits[s] = 0;
+        posted[s] = false;
+        watching[s] = false;
+        same_call[s] = false;
+        stays_home = false;
+        was_stopped = false;
+        if
+        :: upcall[s] -> ready = ready | (1 << (upcall[s] - 1)); upcall[s] = 0
+        :: else
+        fi;
+        w = 0
+    }
+    goto next_turn;
+
+leaves_mode:
+    skip
+}
+
+#if SUSPENDERS
+
+#ifdef WORKER_SUSPENDS
+#define TARGET  1
+#else
+#define TARGET  0
+#endif
+
+active [SUSPENDERS] proctype Suspender()
+{
+    short seen;
+    byte times = SUSPENSIONS, count, own, before;
+
+#ifdef WORKER_RESUMES
+    /* the first worker is suspended, the second resumes it and is itself suspended in that */
+    suspend( 0, NOBODY, count, seen, own );
+    halted[0] = 1;
+    GOT_CONTROL( 0 );
+    suspend( 1, NOBODY, count, seen, own );
+    GOT_CONTROL( 1 );
+    resume( 1, NOBODY, count, seen )
+#else
+#ifdef SUSPENDS_SELF
+    /* the first one resumes whoever has suspended himself, as soon as he has said so */
+    do
+    :: _pid != WORKERS + SCHEDULERS -> break
+    :: atomic { _pid == WORKERS + SCHEDULERS && own_suspension -> own_suspension = false }
+        resume( 0, NOBODY, count, seen )
+    :: _pid == WORKERS + SCHEDULERS && ALL_ENDED -> goto ends
+    od;
+#endif
+    do
+    :: atomic { times && STATE( word[TARGET] ) != DEAD -> times-- }
+#ifdef RESUMES_TWICE
+        resume( TARGET, NOBODY, count, seen );
+#endif
+        suspend( TARGET, NOBODY, count, seen, own );
+        halted[TARGET]++;
+        if
+        :: true
+        :: true -> GOT_CONTROL( TARGET )
+        fi;
+        halted[TARGET]--;
+        resume( TARGET, NOBODY, count, seen );
+#ifdef RESUMES_TWICE
+        resume( TARGET, NOBODY, count, seen )
+#endif
+    :: else -> break
+    od;
+ends:
+    skip
+#endif
+}
+
+#endif
+
+#ifdef FAULTS
+
+#ifdef MISTAKE_FAULT_TAKES_SUSPENDED
+#define MAY_BE_TAKEN( word )    true
+#else
+#define MAY_BE_TAKEN( word )    (!((word) & (SUSPENDED | SUSPENDING)))
+#endif
+
+/* The loop of ke_fault.c's helper, for one fault after the other. */
+active proctype Helper()
+{
+    short seen;
+    byte own, before;
+
+    do
+    :: ALL_ENDED -> break
+    :: atomic                                   /* look_for_fault, ke_report_fault */
+        {
+            in_fault && STATE( word[0] ) == RUNNING && !stopped[0] ->
+            seen = word[0];
+            same_fault = true
+        }
+        /* fault_begin */
+        if
+        :: word[0] == seen && same_fault -> stopped[0]++;
+            own = owner[0];
+            if
+            :: in_fault && !busy[0] ->
+                if
+                :: atomic                       /* ums_worker_faulted */
+                    {
+                        word[0] == seen && same_fault && MAY_BE_TAKEN( seen ) ->
+                        word[0] = WITH( word[0], BLOCKED ) | STOPPED
+                    }
+                    scheduler_post( own, 0, 0 );
+                    /* fault_look: it is over at any time */
+                    seen = word[0];
+#ifndef MISTAKE_FAULT_IS_NOT_QUEUED
+                    if
+                    :: same_fault -> queue_stopped( 0, seen )
+                    :: else
+                    fi
+#endif
+                :: else -> resume_thread( 0 )
+                fi
+            :: else -> resume_thread( 0 )
+            fi
+        :: else
+        fi;
+        atomic { seen = 0; own = 0 }
+    od
+}
+
+#endif

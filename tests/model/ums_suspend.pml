@@ -1,0 +1,212 @@
+/*
+ * Suspending and resuming a worker. A part of ums.pml.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/* ---- suspending ---- */
+
+/* ums_worker_queue_stopped; seen: the word as it was seen */
+inline queue_stopped( w, seen )
+{
+    do
+    :: STATE( seen ) != BLOCKED || (seen & SUSPENDED) || !(seen & (STOPPED | PREEMPTED)) -> break
+    :: else ->
+        if
+        :: atomic { word[w] == seen -> word[w] = WITH( word[w], QUEUED ) }
+            push( list_of[w], w, before );
+            break
+        :: atomic { word[w] != seen -> seen = word[w] }
+        fi
+    od
+}
+
+inline resume_thread( w )
+{
+    atomic
+    {
+        if
+        :: stopped[w] -> stopped[w]--
+        :: else
+        fi
+    }
+}
+
+/* resume: for good, not to try again. It goes on until a thread that suspends itself has stopped. */
+inline resume_surely( w )
+{
+    atomic
+    {
+#ifndef MISTAKE_RESUMED_BEFORE_SUSPENDED
+        stopped[w] || !SELF_SUSPENDING( w );
+#endif
+        if
+        :: stopped[w] -> stopped[w]--
+        :: else
+        fi
+    }
+}
+
+#if SUSPENDERS
+
+#define NOBODY  WORKERS         /* self: a plain thread */
+
+/* hold_self, let_others_go_on until they have done something */
+inline hold_self( self )
+{
+    if
+    :: atomic { self != NOBODY -> busy[self]++ }
+    :: else
+    fi
+}
+
+inline let_self_go( self )
+{
+    if
+    :: atomic { self != NOBODY -> busy[self]-- }
+    :: else
+    fi
+}
+
+/* ums_special_resume; seen: the word that the end of the suspension has left. count: as it was, and
+   then whether the thread is left alone. */
+inline resume( w, self, count, seen )
+{
+#ifndef MISTAKE_RESUME_NOT_BUSY
+    hold_self( self );
+#endif
+#ifdef MISTAKE_RESUME_DOES_NOT_WAIT
+#define NOT_SUSPENDING( word )  true
+#else
+#define NOT_SUSPENDING( word )  (!((word) & SUSPENDED) || !((word) & SUSPENDING))
+#endif
+    do
+    :: atomic
+        {
+            NOT_SUSPENDING( word[w] ) ->
+            count = COUNT( word[w] );
+            if
+            :: count -> word[w] = word[w] - SUSPENDED_ONE
+            :: else
+            fi;
+            seen = word[w];
+            break
+        }
+    :: atomic { self != NOBODY && !NOT_SUSPENDING( word[w] ) -> skip }
+        let_self_go( self );
+        NOT_SUSPENDING( word[w] );
+        hold_self( self )
+    od;
+#ifdef MISTAKE_RESUME_LOOKS_LATE
+    seen = word[w];
+#endif
+    if
+    :: atomic { count == 1 -> count = (seen & STOPPED) != 0 }
+        queue_stopped( w, seen )                /* ums_worker_continued */
+    :: atomic { count != 1 ->
+#ifdef MISTAKE_RESUMES_UNCOUNTED
+        count = 0
+#else
+        count = !count
+#endif
+        }
+    fi;
+#ifdef MISTAKE_RESUME_HALF_BUSY
+    let_self_go( self );
+#endif
+    if
+    :: count                                    /* it goes on when it is executed */
+    :: else -> resume_surely( w )
+    fi;
+#if !defined( MISTAKE_RESUME_NOT_BUSY ) && !defined( MISTAKE_RESUME_HALF_BUSY )
+    let_self_go( self );
+#endif
+    atomic { count = 0; seen = 0 }
+}
+
+#if SCHEDULERS > 1
+#define IS_ON_A_SCHEDULER( w )  (awaits[0] == w + 1 || awaits[1] == w + 1)
+#else
+#define IS_ON_A_SCHEDULER( w )  (awaits[0] == w + 1)
+#endif
+#if LISTS > 1
+#define LISTS_ARE_EMPTY         (!head[0] && !head[1])
+#else
+#define LISTS_ARE_EMPTY         (!head[0])
+#endif
+
+#define GOT_CONTROL( w )        ((!IS_ON_A_SCHEDULER( w ) && LISTS_ARE_EMPTY) || ALL_ENDED)
+
+/* suspend_still: suspend until it is not busy */
+inline hold_still( w, self )
+{
+    do
+    :: stopped[w]++;
+        if
+        :: busy[w] ->
+#ifdef MISTAKE_TRIED_BEFORE_SUSPENDED
+            resume_thread( w );
+#else
+            resume_surely( w );
+#endif
+            let_self_go( self );
+            !busy[w];
+            hold_self( self )
+        :: else -> break
+        fi
+    od
+}
+
+/* ums_worker_stopped */
+inline stop( w, seen, own )
+{
+    do
+    :: atomic { seen = word[w]; own = owner[w] }
+        if
+        :: STATE( seen ) == CARRIED ->          /* ke_preempt */
+            atomic
+            {
+                in_user_code[w] || STATE( word[w] ) != CARRIED;
+                if
+                :: in_user_code[w] -> put_down[w] = true; break
+                :: else
+                fi
+            }
+        :: STATE( seen ) == RUNNING ->
+            if
+            :: atomic { word[w] == seen -> word[w] = WITH( word[w], BLOCKED ) | STOPPED }
+                scheduler_post( own, w, 0 );
+                break
+            :: word[w] != seen
+            fi
+        :: else -> break
+        fi
+    od;
+    atomic { seen = 0; own = 0 }
+}
+
+/* ums_special_suspend */
+inline suspend( w, self, count, seen, own )
+{
+    hold_self( self );
+    atomic                                      /* ums_context_suspending */
+    {
+        count = COUNT( word[w] );
+        word[w] = word[w] + SUSPENDED_ONE + SUSPENDING_ONE;
+        seen = word[w]
+    }
+#ifdef MISTAKE_SUSPENDER_LOOKS_LATE
+    seen = word[w];
+#endif
+    if
+    :: atomic { !count && (seen & STOPPED) -> seen = 0 }
+    :: atomic { count || !(seen & STOPPED) -> seen = 0; count = 0 }
+        hold_still( w, self );
+        stop( w, seen, own )
+    fi;
+    word[w] = word[w] - SUSPENDING_ONE;         /* ums_context_suspend_made */
+    let_self_go( self )
+}
+
+#endif
