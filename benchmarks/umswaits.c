@@ -104,7 +104,7 @@ static void close_event( LONG self )
 }
 
 /* UMS_LOCAL_OBJECTS decides whether these need the host. */
-static HANDLE events[2], many[8], semaphores[2], set_only;
+static HANDLE events[2], many[8], semaphores[2], set_only[2];
 
 static void auto_events( LONG self )
 {
@@ -152,7 +152,7 @@ static void set_alone( LONG self )
 {
     int i;
 
-    if (!self) for (i = 0; i < rounds; i++) SetEvent( set_only );
+    for (i = 0; i < rounds; i++) SetEvent( set_only[self] );
 }
 
 static void make_events( BOOL known )
@@ -164,11 +164,11 @@ static void make_events( BOOL known )
     {
         events[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
         semaphores[i] = CreateSemaphoreW( NULL, 0, 1, NULL );
+        set_only[i] = CreateEventW( NULL, TRUE, FALSE, NULL );
         if (known && DuplicateHandle( GetCurrentProcess(), events[i], GetCurrentProcess(), &copy, 0,
                                       FALSE, DUPLICATE_SAME_ACCESS )) CloseHandle( copy );
     }
     for (i = 0; i < 8; i++) many[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
-    set_only = CreateEventW( NULL, TRUE, FALSE, NULL );
 }
 
 static void (*body)( LONG self );
@@ -320,7 +320,7 @@ int main( int argc, char **argv )
     report( "auto-reset events", auto_events );
     report( "semaphores", semaphore );
     report( "any of 8 events", any_of_eight );
-    report( "set, and nobody waits", set_alone );
+    report( "two sets, and nobody waits", set_alone );
     make_events( TRUE );
     report( "auto-reset events with a copy", auto_events );
     return 0;

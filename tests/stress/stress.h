@@ -156,6 +156,8 @@ void wait_take_gate( struct task *task );
 void wait_leave_gate( void );
 void wait_take_address( struct task *task );
 void wait_leave_address( void );
+unsigned int wait_take_object( struct task *task );     /* which to give back */
+void wait_leave_object( struct task *task, unsigned int which );
 void wait_for_alert( struct task *task );
 void wait_for_nothing( struct task *task );
 void alert_task( struct task *task );           /* if it waits for one */

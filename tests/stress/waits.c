@@ -1,5 +1,7 @@
 /*
- * Waits that need no kernel object: condition variables, addresses, alerts by thread id, with and without a time-out.
+ * Waits that need no kernel object: condition variables, addresses, alerts by thread id, with and without a time-out. And
+ * waits for events and semaphores, which need none until somebody else may know them (UMS_LOCAL_OBJECTS): each of these
+ * becomes known at a random moment.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -22,10 +24,51 @@ static void (WINAPI *pWakeByAddressSingle)( void * );
 static LONG (WINAPI *pNtAlertThreadByThreadId)( HANDLE );
 static LONG (WINAPI *pNtWaitForAlertByThreadId)( void *, const LARGE_INTEGER * );
 
+#define OBJECTS 8
+
+static HANDLE objects[OBJECTS];                 /* an odd one is an auto-reset event: it has one token */
+static volatile LONG object_tokens[OBJECTS];
+
 static SRWLOCK gate = SRWLOCK_INIT;
 static CONDITION_VARIABLE returned = CONDITION_VARIABLE_INIT;
 static LONG gate_tokens;
 static volatile LONG address_tokens, taken, given_back, alerts_sent, alerts_got;
+
+static LONG all_tokens( int i )
+{
+    return i % 2 ? 1 : TOKENS;
+}
+
+/* All threads of the round before have ended. */
+static BOOL objects_init( void )
+{
+    int i;
+
+    for (i = 0; i < OBJECTS; i++)
+    {
+        if (objects[i]) CloseHandle( objects[i] );
+        objects[i] = i % 2 ? CreateEventA( NULL, FALSE, TRUE, NULL )
+                           : CreateSemaphoreA( NULL, TOKENS, TOKENS, NULL );
+        object_tokens[i] = all_tokens( i );
+        if (!objects[i]) return FALSE;
+    }
+    return TRUE;
+}
+
+static BOOL objects_fit( void )
+{
+    int i, n;
+
+    for (i = 0; i < OBJECTS; i++)
+    {
+        if (object_tokens[i] != all_tokens( i )) return FALSE;
+        for (n = 0; n < all_tokens( i ); n++) if (WaitForSingleObject( objects[i], 0 )) return FALSE;
+        if (WaitForSingleObject( objects[i], 0 ) != WAIT_TIMEOUT) return FALSE;
+        if (i % 2) SetEvent( objects[i] );
+        else ReleaseSemaphore( objects[i], TOKENS, NULL );
+    }
+    return TRUE;
+}
 
 BOOL waits_init( void )
 {
@@ -37,12 +80,12 @@ BOOL waits_init( void )
     pNtWaitForAlertByThreadId = (void *)GetProcAddress( ntdll, "NtWaitForAlertByThreadId" );
     gate_tokens = address_tokens = TOKENS;
     taken = given_back = alerts_sent = alerts_got = 0;
-    return pWaitOnAddress && pWakeByAddressSingle && pNtAlertThreadByThreadId && pNtWaitForAlertByThreadId;
+    return objects_init() && pWaitOnAddress && pWakeByAddressSingle && pNtAlertThreadByThreadId && pNtWaitForAlertByThreadId;
 }
 
 BOOL waits_sums_fit( void )
 {
-    return gate_tokens == TOKENS && address_tokens == TOKENS && taken == given_back && alerts_sent == alerts_got;
+    return objects_fit() && gate_tokens == TOKENS && address_tokens == TOKENS && taken == given_back && alerts_sent == alerts_got;
 }
 
 /* ---- a token that goes round ---- */
@@ -91,6 +134,56 @@ void wait_leave_address( void )
     InterlockedIncrement( &given_back );
     InterlockedIncrement( &address_tokens );
     pWakeByAddressSingle( (void *)&address_tokens );
+}
+
+/* ---- a token that an object has ---- */
+
+static void becomes_known( int i )
+{
+    HANDLE copy;
+
+    if (DuplicateHandle( GetCurrentProcess(), objects[i], GetCurrentProcess(), &copy, 0, FALSE,
+                         DUPLICATE_SAME_ACCESS )) CloseHandle( copy );
+}
+
+static void has_token( struct task *task, int i )
+{
+    if (InterlockedDecrement( &object_tokens[i] ) < 0) promise_broken( "a signal was doubled", task, (ULONG_PTR)i, 0 );
+    InterlockedIncrement( &taken );
+}
+
+/* One of each of two, or of one of them. Which: bits. */
+unsigned int wait_take_object( struct task *task )
+{
+    int first = (int)pick( &task->seed, OBJECTS ), second = (first + 1 + (int)pick( &task->seed, OBJECTS - 1 )) % OBJECTS;
+    HANDLE both[2] = { objects[first], objects[second] };
+    unsigned int how = pick( &task->seed, 4 );
+    DWORD ret;
+
+    if (!pick( &task->seed, 150 )) becomes_known( first );
+    do ret = how > 1 ? WaitForSingleObject( both[0], some_time( task ) )
+                     : WaitForMultipleObjects( 2, both, how == 0, some_time( task ) );
+    while (ret == WAIT_TIMEOUT);
+    if (ret > 1) promise_broken( "a wait failed", task, ret, GetLastError() );
+    if (how == 1 && ret == 1) first = second;
+    has_token( task, first );
+    if (how) return 1u << first;
+    has_token( task, second );
+    return 1u << first | 1u << second;
+}
+
+void wait_leave_object( struct task *task, unsigned int which )
+{
+    int i;
+
+    for (i = 0; i < OBJECTS; i++)
+    {
+        if (!(which >> i & 1)) continue;
+        InterlockedIncrement( &given_back );
+        InterlockedIncrement( &object_tokens[i] );
+        if (!(i % 2 ? SetEvent( objects[i] ) : ReleaseSemaphore( objects[i], 1, NULL )))
+            promise_broken( "a token cannot go back", task, GetLastError(), (ULONG_PTR)i );
+    }
 }
 
 /* ---- alerts ---- */

@@ -365,6 +365,24 @@ static void step_token( struct task *task, const unsigned long long *canary, BOO
     InterlockedExchange( &task->fragile, 0 );
 }
 
+/* A token of an event or a semaphore, or of two. */
+static void step_object( struct task *task, const unsigned long long *canary )
+{
+    unsigned int which;
+
+    InterlockedExchange( &task->fragile, 1 );
+    go_out( task, 'j' );
+    which = wait_take_object( task );
+    come_in( task, canary );
+    InterlockedExchange( &task->fragile, 0 );
+    if (!pick( &task->seed, 2 )) yield( task, canary, 'J' );
+    InterlockedExchange( &task->fragile, 1 );
+    go_out( task, 'r' );
+    wait_leave_object( task, which );
+    come_in( task, canary );
+    InterlockedExchange( &task->fragile, 0 );
+}
+
 static void step_alert( struct task *task, const unsigned long long *canary )
 {
     go_out( task, 'A' );
@@ -395,7 +413,7 @@ static void step_send_alert( struct task *task, const unsigned long long *canary
 
 static void step( struct task *task, const unsigned long long *canary )
 {
-    unsigned int what = pick( &task->seed, allowed( 'a' ) ? 48 : 40 );
+    unsigned int what = pick( &task->seed, allowed( 'a' ) ? 51 : 40 );
 
     if (what < 12) yield( task, canary, 'y' );
     else if (what < 17)
@@ -422,7 +440,8 @@ static void step( struct task *task, const unsigned long long *canary )
     else if (what < 40) step_dequeue( task, canary );
     else if (what < 44) step_token( task, canary, what < 42 );
     else if (what < 46) step_alert( task, canary );
-    else step_send_alert( task, canary );
+    else if (what < 48) step_send_alert( task, canary );
+    else step_object( task, canary );
 }
 
 /* Half of them see to it that nobody meddles with them at the end: their context is deleted the moment it is
