@@ -1,7 +1,8 @@
 /*
- * A program that stays as it is: two schedulers whose workers run, three workers that wait for an
- * event, four that are ready and two that are suspended. It says its id and goes on until there is a
- * line on standard input; then it ends with 5. To be run with UMS_GRACE_US=1000000000.
+ * A program that stays as it is: two schedulers whose workers run, three workers that wait (two for
+ * an event, one for an address), four that are ready and two that are suspended. It says its id and
+ * goes on until there is a line on standard input; then it ends with 5. To be run with
+ * UMS_GRACE_US=1000000000.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -41,6 +42,17 @@ static DWORD WINAPI waits( void *arg )
 {
     (void)arg;
     return WaitForSingleObject( never, INFINITE );
+}
+
+/* that nobody changes */
+static DWORD WINAPI waits_on_address( void *arg )
+{
+    static LONG nothing;
+    LONG none = 0;
+
+    (void)arg;
+    while (!nothing) WaitOnAddress( &nothing, &none, sizeof(none), INFINITE );
+    return 0;
 }
 
 static DWORD WINAPI is_never_run( void *arg )
@@ -109,7 +121,7 @@ int main( void )
     never = CreateEventW( NULL, TRUE, FALSE, NULL );
     for (i = 0; i < SCHEDULERS; i++) if (!CreateUmsCompletionList( &lists[i] )) return 1;
     if (!CreateUmsCompletionList( &list )) return 1;
-    for (i = 0; i < WAITING; i++) if (!spawn( n++, lists[0], waits )) return 1;
+    for (i = 0; i < WAITING; i++) if (!spawn( n++, lists[0], i ? waits : waits_on_address )) return 1;
     for (i = 0; i < READY + SUSPENDED; i++) if (!spawn( n++, list, is_never_run )) return 1;
     for (i = 0; i < SUSPENDED; i++) SuspendThread( threads[WAITING + i] );
     for (i = 0; i < SCHEDULERS; i++) if (!spawn( n++, lists[i], reads )) return 1;

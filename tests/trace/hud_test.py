@@ -41,7 +41,7 @@ def figures(text):
 
 def is_right(line):
     """What the program says of itself: two schedulers, each with a worker that runs; three workers
-    wait for an event; others are ready, two of them suspended."""
+    wait, one of them without its thread; others are ready, two of them suspended."""
     return line[:5] == (2, 4, 2, 3, 2)
 
 

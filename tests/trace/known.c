@@ -20,17 +20,22 @@
 #define YIELDS     40
 #define SLEEPS     3
 #define WAITS      5
+#define ADDRESSES  2                    /* waits for an address that nobody wakes: they time out */
 
 static HANDLE events[WORKERS];
 static unsigned int yields = YIELDS;
+static LONG nothing;
 
 /* Each waits for the one before it, so the events are set when somebody waits, or sooner. */
 static DWORD WINAPI worker( void *arg )
 {
     unsigned int number = (unsigned int)(ULONG_PTR)arg, i;
+    LONG none = 0;
 
     for (i = 0; i < yields; i++) UmsThreadYield( i % 4 ? SCHED_YIELD : SCHED_MOVE );
     for (i = 0; i < SLEEPS; i++) Sleep( 1 );
+    /* it may return without a reason, and may not have waited then */
+    for (i = 0; i < ADDRESSES; i++) while (WaitOnAddress( &nothing, &none, sizeof(none), 1 )) ;
     for (i = 0; i < WAITS; i++)
     {
         if (number || i) WaitForSingleObject( events[number], INFINITE );
@@ -53,9 +58,9 @@ static void print_counts( const struct sched_pool *pool )
     /* each Execute is followed by one upcall. (What a scheduler has counted itself can be one less: of
        a worker that has come back and returned before its scheduler looked.) */
     sum.blocked = sum.executed - sum.yielded - WORKERS;
-    printf( "schedulers=%d workers=%d executed=%ld yielded=%ld blocked=%ld idled=%ld sleeps=%d\n", SCHEDULERS,
+    printf( "schedulers=%d workers=%d executed=%ld yielded=%ld blocked=%ld idled=%ld sleeps=%d addresses=%d\n", SCHEDULERS,
             WORKERS, sum.executed, sum.yielded, sum.blocked, sum.idled,
-            WORKERS * SLEEPS );
+            WORKERS * SLEEPS, WORKERS * ADDRESSES );
     fflush( stdout );
 }
 

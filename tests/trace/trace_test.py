@@ -238,6 +238,8 @@ def compare(path, program):
     expect(ends.get('block', 0) == program['blocked'], 'blocks', ends, program)
     expect(ends.get('end', 0) == program['workers'], 'ends', ends, program)
     expect(calls.get('NtDelayExecution', {}).get('blocks') == program['sleeps'], 'sleeps', calls)
+    # the C runtime's and the loader's locks wait so, too
+    expect(calls.get('NtWaitForAlertByThreadId', {}).get('blocks', 0) >= program['addresses'], 'addresses', calls)
     expect(sum(call['blocks'] for call in s['calls']) == program['blocked'], 'blocks by call', calls)
     expect(sum(line['idles'] for line in s['schedulers']) == program['idled'], 'idle', program)
     # each has come to the list once when it was new, and after each block
