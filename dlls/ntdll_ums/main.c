@@ -262,6 +262,7 @@ static const char *start( void )
         ums_info( "APCs of workers run concurrently with their scheduler, because KiUserApcDispatcher "
                   "of this ntdll is of an unknown kind" );
     ke_signal_start();
+    ke_warden_start();
     ums_hook_sigsys_install();
     ums_grace = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,

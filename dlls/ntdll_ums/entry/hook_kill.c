@@ -38,6 +38,7 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
                                                                             : native( call );
     if (!status)
     {
+        ke_thread_ended( target );
         ums_worker_killed( target );
         if (h) ums_hand_exits( h );
         ums_objects_thread_gone( tid );

@@ -93,7 +93,11 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
             if (!now || !ke_end_sleeper( target, thread, (uint32_t)call->args[1] ))
                 status = native( call );
             if (!status) ums_objects_thread_gone( tid );
-            if (!status && now) ums_scheduler_killed( target );
+            if (!status && now)
+            {
+                ke_thread_ended( target );
+                ums_scheduler_killed( target );
+            }
             else if (now) ke_killed_here( target, 0 );
             break;
         }

@@ -20,6 +20,11 @@
  * this handler with Wine's signals blocked. If Wine ends the thread in its handler, nobody uses
  * them.
  *
+ * A stack that is as good as used up is another matter: Wine ends a thread that has no room for an
+ * exception, without a call. On a carrier that would be the scheduler's. So the worker goes home with
+ * such a fault, as if somebody had stopped it there, and repeats the instruction; and the warden is
+ * told that somebody may be about to end (ke_warden.c).
+ *
  * The exception is then handled on the carrier, where it was raised. Nothing in that differs from
  * home. It continues with NtContinue, a system call, which goes home.
  *
@@ -38,6 +43,10 @@
 #define LINUX_SIGBUS  7
 #define LINUX_SIGFPE  8
 #define LINUX_SIGSEGV 11
+
+/* Bytes from the lower end of a stack. An exception takes less than this, and Wine keeps the last page. */
+#define NEAR_END  0x4000
+#define FAR_BELOW 0x100000                      /* a large frame was begun without a look */
 
 static struct linux_action wine_actions[LINUX_SIGSEGV + 1];   /* written before ours are in place */
 static uint64_t exception_dispatcher;           /* KiUserExceptionDispatcher */
@@ -149,6 +158,48 @@ static void call_wine( int sig, void *info, struct linux_context *frame )
         own_debug_registers( w, frame );
 }
 
+/* ---- at the end of a stack ---- */
+
+static int is_near_end( const struct linux_context *frame, void *teb )
+{
+    return frame->rsp - (uint64_t)get_stack( teb ).bottom + FAR_BELOW < NEAR_END + FAR_BELOW;
+}
+
+/* The carrier goes on where a suspender would put it (ke_preempt), with all but its general registers
+   still the worker's. HOME: the worker repeats the instruction at home, where it does not come here. */
+static void go_home( struct ums_context *w, struct linux_context *frame )
+{
+    CONTEXT context;
+
+    linux_frame_load( frame, &context );
+    memcpy( w->context, &context, sizeof(context) );
+    w->preempted = 1;
+    atomic_fetch_or( &w->word, WORD_HOME );
+    frame->rip    = (uint64_t)ke_preempted;
+    frame->rsp    = (uint64_t)w->owner->base;
+    frame->rcx    = (uint64_t)w;
+    frame->rdx    = (uint64_t)w->owner;
+    frame->eflags = 0x202;
+}
+
+/* 1: the handler has nothing more to do. Our own code is not left in the middle. A carrier makes no
+   Unix calls but in a local call, where GS is the scheduler's: what else it is in is the worker's. */
+static int comes_to_end( struct linux_context *frame )
+{
+    struct ums_context *self = ke_current(), *w;
+
+    if (!self) return 0;
+    w = find_carried( frame );
+    if (!is_near_end( frame, w ? w->teb : NtCurrentTeb() )) return 0;
+    if (w && w == self && !ke_is_our_code( frame->rip, frame->rsp ))
+    {
+        go_home( w, frame );
+        return 1;
+    }
+    ke_warden_hurry();
+    return 0;
+}
+
 /* The program must not see a fault of a pointer that our code tries. Wine decides whether the
    pointer is bad: the page may be a guard page, or watched for writes. */
 static void __attribute__((sysv_abi)) on_fault( int sig, void *info, struct linux_context *frame )
@@ -158,7 +209,7 @@ static void __attribute__((sysv_abi)) on_fault( int sig, void *info, struct linu
 
     if (!is_trying( sig, frame ))
     {
-        call_wine( sig, info, frame );
+        if (sig != LINUX_SIGSEGV || !comes_to_end( frame )) call_wine( sig, info, frame );
         return;
     }
     before = *frame;

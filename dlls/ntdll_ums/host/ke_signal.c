@@ -34,7 +34,6 @@
 #define LINUX_FUTEX_WAIT_PRIVATE 128
 #define SIGNAL_SET_SIZE      8
 
-#define FP_SIZE     0x1a0                       /* size of the registers in an FXSAVE image */
 #define XSTATE_HEADER 512                       /* the XSAVE header, if there is more state */
 #define XSTATE_MAGIC  0x46505853
 #define MOMENT      200000                      /* ns until a signal is sent again */
@@ -51,34 +50,6 @@ struct linux_sigevent
 static struct linux_action wine_usr1, wine_quit;  /* written before ours are in place */
 
 /* ---- registers ---- */
-
-static void load_frame( const struct linux_context *frame, CONTEXT *context )
-{
-    memset( context, 0, sizeof(*context) );
-    context->ContextFlags = CONTEXT_FULL | CONTEXT_SEGMENTS;
-    context->Rax = frame->rax;
-    context->Rcx = frame->rcx;
-    context->Rdx = frame->rdx;
-    context->Rbx = frame->rbx;
-    context->Rsp = frame->rsp;
-    context->Rbp = frame->rbp;
-    context->Rsi = frame->rsi;
-    context->Rdi = frame->rdi;
-    context->R8  = frame->r8;
-    context->R9  = frame->r9;
-    context->R10 = frame->r10;
-    context->R11 = frame->r11;
-    context->R12 = frame->r12;
-    context->R13 = frame->r13;
-    context->R14 = frame->r14;
-    context->R15 = frame->r15;
-    context->Rip = frame->rip;
-    context->EFlags = (DWORD)frame->eflags;
-    context->SegCs = frame->cs;
-    context->SegSs = frame->ss;
-    memcpy( &context->FltSave, frame->fp, FP_SIZE );
-    context->MxCsr = context->FltSave.MxCsr;
-}
 
 /* The kernel loads x87 and SSE from here only if they are marked as in use. */
 static void mark_fp_in_use( XSAVE_FORMAT *fp )
@@ -109,14 +80,14 @@ static void store_frame( struct linux_context *frame, const CONTEXT *context )
     frame->r15 = context->R15;
     frame->rip = context->Rip;
     frame->eflags = context->EFlags;
-    memcpy( frame->fp, &context->FltSave, FP_SIZE );
+    memcpy( frame->fp, &context->FltSave, LINUX_FP_SIZE );
     mark_fp_in_use( frame->fp );
 }
 
 static int same_registers( const CONTEXT *a, const CONTEXT *b )
 {
     return !memcmp( &a->Rax, &b->Rax, 17 * sizeof(a->Rax) ) && a->EFlags == b->EFlags &&
-           !memcmp( &a->FltSave, &b->FltSave, FP_SIZE );
+           !memcmp( &a->FltSave, &b->FltSave, LINUX_FP_SIZE );
 }
 
 /* ---- where the thread is ---- */
@@ -221,14 +192,14 @@ static void stop_parked( struct ums_context *w, int sig, void *info, struct linu
     if (state == WORKER_QUEUED || state == WORKER_READY ||
         (state == WORKER_BLOCKED && (atomic_load( &w->word ) & WORD_PREEMPTED)))
     {
-        load_frame( frame, &own );
+        linux_frame_load( frame, &own );
         own_fp = *frame->fp;
         shown = own;
         ke_kept_registers( w, &shown );
         store_frame( frame, &shown );
-        load_frame( frame, &shown );
+        linux_frame_load( frame, &shown );
         linux_signal_call( &wine_usr1, sig, info, frame );
-        load_frame( frame, &now );
+        linux_frame_load( frame, &now );
         if (!same_registers( &shown, &now )) ke_keep_registers( w, &now );
         store_frame( frame, &own );
         *frame->fp = own_fp;
@@ -258,7 +229,7 @@ static void stop_running( struct ums_context *w, int sig, void *info, struct lin
     CONTEXT shown, now;
     enum ke_answer answer;
 
-    load_frame( frame, &shown );
+    linux_frame_load( frame, &shown );
     now = shown;
     ke_keep_registers( w, &now );
     answer = ke_warden_ask( w, KE_RUNNING, frame->rip );
@@ -267,13 +238,13 @@ static void stop_running( struct ums_context *w, int sig, void *info, struct lin
     if (answer == KE_LEAVE_IT) return;
     if (answer == KE_HELD)
     {
-        load_frame( frame, &now );
+        linux_frame_load( frame, &now );
         if (!same_registers( &shown, &now )) ke_keep_registers( w, &now );
     }
     released( w );
     wait_to_be_executed( w, frame );
     if (!w->preempted) return;
-    load_frame( frame, &now );
+    linux_frame_load( frame, &now );
     ke_kept_registers( w, &now );
     store_frame( frame, &now );
     w->preempted = 0;
@@ -349,7 +320,7 @@ static void leave_worker( struct ums_context *w, const struct linux_context *fra
     struct ums_scheduler *s = w->owner;
     CONTEXT context;
 
-    load_frame( frame, &context );
+    linux_frame_load( frame, &context );
     ke_keep_registers( w, &context );
     keep_extended_state( w, frame );
     ums_set_teb( s->teb );

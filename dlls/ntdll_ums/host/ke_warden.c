@@ -1,6 +1,6 @@
 /*
- * The warden: a thread of ours that acts for threads of workers that another process has stopped or
- * ended. docs/foreign.md
+ * The warden: a thread of ours that does what the threads of workers cannot do when Wine has ended
+ * them, or another process has stopped or ended them. docs/foreign.md
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -11,8 +11,10 @@
  *
  * A thread that waits in the wineserver is ended without any signal. But Linux reports the end:
  * each thread has a list of the robust mutexes that it owns, and Linux marks them when the thread
- * ends, in whatever way. These lists have one entry of ours, and the warden checks these entries at
- * intervals.
+ * ends, in whatever way. These lists have one entry of ours, and the warden checks these entries: at
+ * intervals where other processes are watched (UMS_FOREIGN), otherwise when it is told that a thread
+ * may be about to end. Wine ends a thread without a call when its stack is used up, in its handler of
+ * SIGSEGV; ours runs before that one (ke_exception.c). While nobody tells it, the warden sleeps.
  */
 
 #include <windows.h>
@@ -36,6 +38,7 @@
 #define LOOK_AGAIN      1000000                 /* 100 ns: interval of the check for ended threads */
 #define LOOK_SOON       10000                   /* the same, while a thread is about to end */
 #define SOON_LOOKS      20
+#define LATER_LOOKS     100                     /* and then so many at the usual distance */
 #define MOMENT          2000                    /* 100 ns */
 #define BEGIN_PATIENCE  30000000                /* 100 ns: how long a handler waits for a warden that
                                                    does not run yet; otherwise UMS_PATIENCE */
@@ -78,6 +81,7 @@ static _Atomic uint32_t warden_tid;             /* as Windows does; it may be en
                                                    already, and must not be taken for the last thread */
 static _Atomic uint32_t dismissed;              /* it ends if there are fewer wards than this */
 static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
+static int watches;                             /* written at start: threads have an entry of ours */
 static _Atomic uint32_t handler_gave_up;        /* logged by a warden: a handler cannot */
 
 /* ---- in signal handlers ---- */
@@ -85,7 +89,7 @@ static _Atomic uint32_t handler_gave_up;        /* logged by a warden: a handler
 static void poke( void )
 {
     atomic_fetch_add( &asked, 1 );
-    ke_wake( &asked, 0 );
+    ke_linux_wake( &asked, 0 );
 }
 
 static int change_slot( struct slot *slot, uint32_t from, uint32_t to )
@@ -162,8 +166,16 @@ enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, 
     return wait_for_answer( slot );
 }
 
+/* The threads of workers and schedulers are watched where Linux tells of their ends, and somebody says
+   when to look. */
+void ke_warden_start( void )
+{
+    watches = !ke_find_linux() && (ke_exceptions_seen() || ke_guards_threads());
+}
+
 void ke_warden_hurry( void )
 {
+    if (!watches) return;
     atomic_store( &hurry, SOON_LOOKS );
     poke();
 }
@@ -306,7 +318,7 @@ static void look_for_ends( void )
 
         if (!(thread & OWNER_DIED))
         {
-            if (thread) queue_forgotten( context );
+            if (thread && ke_guards_threads()) queue_forgotten( context );
             continue;
         }
         free_slots( context );
@@ -331,14 +343,23 @@ static int may_go( void )
     return 0;
 }
 
+/* May the warden sleep until somebody pokes it? A thread that may be about to end, the last ward when it
+   leaves, and whoever dismisses the warden each change what is read here before they read `asked`. */
+static int has_time( int later )
+{
+    return !later && !ke_guards_threads() && !atomic_load( &hurry ) && atomic_load( &wards ) &&
+           !atomic_load( &dismissed );
+}
+
 /* The thread ends without notifying DLLs, because a thread that waits for its end may be in the
    loader. */
 _Noreturn static void warden( void *arg )
 {
     int64_t next = 0;
-    int idle = 0;
+    int idle = 0, later = 0;
 
     (void)arg;
+    ums_thread_release_stack();
     atomic_store( &stopped, 0 );
     atomic_store( &warden_tid, GetCurrentThreadId() );
     atomic_store( &warden_thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) );
@@ -349,20 +370,22 @@ _Noreturn static void warden( void *arg )
 
         answer_all();
         if (atomic_exchange( &handler_gave_up, 0 )) ke_gave_up( "the warden, in a signal handler" );
-        if (soon) atomic_compare_exchange_strong( &hurry, &soon, soon - 1 );
         if (soon || now >= next)
         {
             look_for_ends();
             ke_timer_look();
             next = now + LOOK_AGAIN;
             idle = atomic_load( &wards ) ? 0 : idle + 1;
+            if (soon) later = LATER_LOOKS;
+            else if (later) later--;
         }
+        if (soon) atomic_compare_exchange_strong( &hurry, &soon, soon - 1 );
         if ((idle > LAST_ROUNDS || atomic_load( &dismissed )) && may_go())
         {
             ums_thread_ends( THREAD_SERVICE );
             for (;;) TerminateThread( GetCurrentThread(), 0 );
         }
-        ke_wait( &asked, seen, &sleep );
+        ke_linux_wait( &asked, seen, has_time( later ) ? NULL : &sleep );
     }
 }
 
@@ -389,6 +412,12 @@ static void see_to_a_warden( void )
 
 /* ---- threads come and go ---- */
 
+static void forget( struct ke_life *life )
+{
+    if (!atomic_exchange( &life->thread, 0 )) return;
+    if (atomic_fetch_sub( &wards, 1 ) == 1) poke();
+}
+
 struct robust_head
 {
     void   *first;                              /* the head itself, if it is empty */
@@ -413,7 +442,7 @@ void ke_thread_enters( struct ums_context *context )
     struct ke_life *life = &ke_own( context )->life;
     struct robust_head *head;
 
-    if (!ke_guards_threads() || !(head = robust_list())) return;
+    if (!watches || !(head = robust_list())) return;
     ke_own( context )->ending = 0;
     life->previous  = head;
     life->next      = head->first;
@@ -431,7 +460,7 @@ void ke_thread_leaves( struct ums_context *context )
     void **link;
     int i;
 
-    if (!ke_guards_threads() || !(head = robust_list())) return;
+    if (!watches || !(head = robust_list())) return;
     link = &head->first;
     for (i = 0; *link != &life->next && *link != head && i < ROBUST_MOST; i++) link = *link;
     if (*link == &life->next)
@@ -439,7 +468,14 @@ void ke_thread_leaves( struct ums_context *context )
         *link = life->next;
         if (life->next != head) ((void **)life->next)[-1] = link;
     }
-    if (atomic_exchange( &life->thread, 0 )) atomic_fetch_sub( &wards, 1 );
+    forget( life );
+}
+
+/* Nobody has to look for it, and it must not keep the warden. Where other processes are watched the
+   thread may have signals to come, whose handler wants to know it; and there the warden looks anyway. */
+void ke_thread_ended( struct ums_context *context )
+{
+    if (!ke_guards_threads()) forget( &ke_own( context )->life );
 }
 
 void ke_thread_renew( struct ums_context *context )

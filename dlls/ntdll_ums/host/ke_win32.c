@@ -59,7 +59,7 @@ int ke_commit( void *addr, size_t size )
 
 /* ---- sleeping on a word ---- */
 
-static void futex_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+void ke_linux_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct { int64_t sec, nsec; } spec;
 
@@ -127,7 +127,7 @@ int ke_end_sleeper( struct ums_context *context, void *thread, uint32_t status )
 
 void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
-    if (use_futex) futex_wait( word, value, timeout );
+    if (use_futex) ke_linux_wait( word, value, timeout );
     else address_wait( word, value, timeout );
 }
 
@@ -142,11 +142,14 @@ int ke_is_asleep( const CONTEXT *context )
            context->Rsi == FUTEX_WAIT_PRIVATE;
 }
 
+void ke_linux_wake( _Atomic uint32_t *word, int all )
+{
+    ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAKE_PRIVATE, all ? INT32_MAX : 1, 0 );
+}
+
 void ke_wake( _Atomic uint32_t *word, int all )
 {
-    int count = all ? INT32_MAX : 1;
-
-    if (use_futex) ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAKE_PRIVATE, count, 0 );
+    if (use_futex) ke_linux_wake( word, all );
     else if (all) wake_address_all( (const void *)word );
     else wake_address_single( (const void *)word );
 }

@@ -95,8 +95,13 @@ void ke_keep_registers( struct ums_context *w, CONTEXT *all );
 void ke_signal_start( void );
 int ke_guards_threads( void );                  /* does it, and the warden? */
 
-/* ke_warden.c. Another process has done something to the thread of a worker; for its signal handler,
-   which can make no call itself. */
+/* ke_warden.c. Once, behind ke_signal_start. */
+void ke_warden_start( void );
+/* The context's thread has been ended by this process; before anybody can see that the context is free. */
+void ke_thread_ended( struct ums_context *context );
+
+/* Another process has done something to the thread of a worker; for its signal handler, which can make
+   no call itself. */
 enum ke_question
 {
     KE_PARKED,                                  /* is it suspended? it sleeps in its parking place */
@@ -112,7 +117,7 @@ enum ke_answer
 };
 
 enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, uint64_t rip );
-/* Somebody is about to end. From a signal handler. */
+/* Somebody may be about to end, without a call. From a signal handler. */
 void ke_warden_hurry( void );
 /* The calling thread, a context's or a plain one, is about to end. If nobody else is left to be
    looked after, the warden ends first: it must not be the last thread of the process. */
@@ -147,6 +152,11 @@ const char *ke_find_linux( void );
 uint64_t ke_linux_caller( uint64_t rip, uint64_t rsp );
 /* Is it in ums_linux_syscall, or in libc's code from there? */
 int ke_in_linux_call( uint64_t rip, uint64_t rsp );
+
+/* ke_win32.c: as ke_wait and ke_wake, whatever those are. Only where there are Linux calls; good in a
+   signal handler. */
+void ke_linux_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
+void ke_linux_wake( _Atomic uint32_t *word, int all );
 
 /* linux_x86_64.S: a Linux call, past Wine. -ENOSYS where there are none. */
 uint64_t ums_linux_syscall( uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d );

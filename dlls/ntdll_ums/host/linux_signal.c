@@ -29,3 +29,31 @@ void linux_signal_put( int sig, linux_handler ours, const struct linux_action *w
     action.handler = (void *)ours;
     ums_linux_syscall( LINUX_RT_SIGACTION, sig, (uint64_t)&action, 0, SIGNAL_SET_SIZE );
 }
+
+void linux_frame_load( const struct linux_context *frame, CONTEXT *context )
+{
+    memset( context, 0, sizeof(*context) );
+    context->ContextFlags = CONTEXT_FULL | CONTEXT_SEGMENTS;
+    context->Rax = frame->rax;
+    context->Rcx = frame->rcx;
+    context->Rdx = frame->rdx;
+    context->Rbx = frame->rbx;
+    context->Rsp = frame->rsp;
+    context->Rbp = frame->rbp;
+    context->Rsi = frame->rsi;
+    context->Rdi = frame->rdi;
+    context->R8  = frame->r8;
+    context->R9  = frame->r9;
+    context->R10 = frame->r10;
+    context->R11 = frame->r11;
+    context->R12 = frame->r12;
+    context->R13 = frame->r13;
+    context->R14 = frame->r14;
+    context->R15 = frame->r15;
+    context->Rip = frame->rip;
+    context->EFlags = (DWORD)frame->eflags;
+    context->SegCs = frame->cs;
+    context->SegSs = frame->ss;
+    memcpy( &context->FltSave, frame->fp, LINUX_FP_SIZE );
+    context->MxCsr = context->FltSave.MxCsr;
+}

@@ -39,6 +39,10 @@ int linux_signal_get( int sig, struct linux_action *wine );
 /* Ours in its place, with its flags and its mask. It is to call the other one. */
 void linux_signal_put( int sig, linux_handler ours, const struct linux_action *wine );
 
+/* The registers of a frame, without the extended state beyond XMM. */
+#define LINUX_FP_SIZE 0x1a0                     /* of an FXSAVE image: what is registers */
+void linux_frame_load( const struct linux_context *frame, CONTEXT *context );
+
 static inline void linux_signal_call( const struct linux_action *wine, int sig, void *info,
                                       struct linux_context *frame )
 {
