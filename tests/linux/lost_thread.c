@@ -1,12 +1,18 @@
 /*
- * A worker uses up its stack, and nobody handles that. Wine ends such a thread without a call of
- * Windows (the real one ends the process). Its scheduler has to get control back.
+ * A worker's thread ends, and nobody in the process has ended it: its scheduler has to get control
+ * back. Without an argument the worker uses up its stack, and nobody handles that. Wine ends such a
+ * thread without a call of Windows (Windows ends the process). "outside": another process ends it,
+ * this program with the id of the thread as its argument.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
 #include "two_workers.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int outside;
 
 static int __attribute__((noinline)) deeper( volatile char *above )
 {
@@ -26,14 +32,49 @@ static DWORD WINAPI overflows( void *arg )
     return deeper( start );
 }
 
+static DWORD WINAPI sleeps( void *arg )
+{
+    (void)arg;
+    inside = 1;
+    Sleep( INFINITE );
+    return 0;
+}
+
+static int kill_thread( DWORD tid )
+{
+    HANDLE thread = OpenThread( THREAD_TERMINATE, FALSE, tid );
+
+    return !thread || !TerminateThread( thread, 1 );
+}
+
+static void kill_from_outside( HANDLE thread )
+{
+    STARTUPINFOA startup = { .cb = sizeof(startup) };
+    PROCESS_INFORMATION info;
+    DWORD code = 99;
+    char line[MAX_PATH + 32], own[MAX_PATH];
+
+    GetModuleFileNameA( NULL, own, sizeof(own) );
+    snprintf( line, sizeof(line), "\"%s\" %lu", own, (unsigned long)GetThreadId( thread ) );
+    ok( CreateProcessA( NULL, line, NULL, NULL, FALSE, 0, NULL, NULL, &startup, &info ),
+        "no process, error %lu", GetLastError() );
+    WaitForSingleObject( info.hProcess, LIMIT );
+    GetExitCodeProcess( info.hProcess, &code );
+    ok( code == 0, "not killed: %lu", code );
+    CloseHandle( info.hThread );
+    CloseHandle( info.hProcess );
+}
+
 /* Until the other one is seen terminated. */
 static DWORD WINAPI waits_for_it( void *arg )
 {
     BOOLEAN is_ended = 0;
 
     (void)arg;
+    if (outside) kill_from_outside( threads[0] );
     while (!is_ended)
     {
+        if (outside) Sleep( 10 );
         pQueryUmsThreadInformation( contexts[0], UmsThreadIsTerminated, &is_ended, 1, NULL );
         pUmsThreadYield( NULL );
     }
@@ -46,11 +87,13 @@ static void nothing( void )
 {
 }
 
-int main( void )
+int main( int argc, char **argv )
 {
+    outside = argc > 1 && !strcmp( argv[1], "outside" );
+    if (argc > 1 && !outside) return kill_thread( atoi( argv[1] ) );
     load_shim();
     SetErrorMode( SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX );
-    run_round( overflows, NULL, waits_for_it, nothing );
+    run_round( outside ? sleeps : overflows, NULL, waits_for_it, nothing );
     ok( ended == 2, "%ld workers have ended", ended );
     if (ended == 2) end_round();
     fflush( stdout );

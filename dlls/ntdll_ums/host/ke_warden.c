@@ -14,7 +14,9 @@
  * ends, in whatever way. These lists have one entry of ours, and the warden checks these entries: at
  * intervals where other processes are watched (UMS_FOREIGN), otherwise when it is told that a thread
  * may be about to end. Wine ends a thread without a call when its stack is used up, in its handler of
- * SIGSEGV; ours runs before that one (ke_exception.c). While nobody tells it, the warden sleeps.
+ * SIGSEGV; ours runs before that one (ke_exception.c). While nobody tells it, the warden looks every
+ * five seconds. Such a look finds a thread that another process has ended. Without it the entry of
+ * that thread would count for ever, the warden would never end, and nor would the process.
  */
 
 #include <windows.h>
@@ -37,6 +39,7 @@
 #define QUESTIONS       64                      /* more at a time are not answered */
 #define LOOK_AGAIN      1000000                 /* 100 ns: interval of the check for ended threads */
 #define LOOK_SOON       10000                   /* the same, while a thread is about to end */
+#define LOOK_RARELY     50000000                /* the same, when nobody has said anything */
 #define SOON_LOOKS      20
 #define LATER_LOOKS     100                     /* and then so many at the usual distance */
 #define MOMENT          2000                    /* 100 ns */
@@ -343,7 +346,7 @@ static int may_go( void )
     return 0;
 }
 
-/* May the warden sleep until somebody pokes it? A thread that may be about to end, the last ward when it
+/* May the warden sleep for long, unless somebody pokes it? A thread that may be about to end, the last ward when it
    leaves, and whoever dismisses the warden each change what is read here before they read `asked`. */
 static int has_time( int later )
 {
@@ -366,7 +369,7 @@ _Noreturn static void warden( void *arg )
     for (;;)
     {
         uint32_t seen = atomic_load( &asked ), soon = atomic_load( &hurry );
-        int64_t now = ke_clock(), sleep = soon ? LOOK_SOON : LOOK_AGAIN;
+        int64_t now = ke_clock(), sleep;
 
         answer_all();
         if (atomic_exchange( &handler_gave_up, 0 )) ke_gave_up( "the warden, in a signal handler" );
@@ -385,7 +388,8 @@ _Noreturn static void warden( void *arg )
             ums_thread_ends( THREAD_SERVICE );
             for (;;) TerminateThread( GetCurrentThread(), 0 );
         }
-        ke_linux_wait( &asked, seen, has_time( later ) ? NULL : &sleep );
+        sleep = soon ? LOOK_SOON : has_time( later ) ? LOOK_RARELY : LOOK_AGAIN;
+        ke_linux_wait( &asked, seen, &sleep );
     }
 }
 
