@@ -146,7 +146,7 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
         ums_thread_id( thread ) != GetCurrentThreadId()) return (uint64_t)kill_plain( call );
     ums_hud_thread_ends( (uint32_t)call->args[1] );
     ke_timer_dismiss( self );
-    ke_warden_dismiss( self );
+    ke_warden_dismiss( self, (uint32_t)call->args[1] );
     end_self( target );
     return (uint64_t)native( call );            /* does not return */
 }

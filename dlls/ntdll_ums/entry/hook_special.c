@@ -173,7 +173,7 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
     if ((ULONG)call->args[1] == THREAD_AM_I_LAST_THREAD)
     {
         ke_timer_dismiss( self );
-        ke_warden_dismiss( self );
+        ke_warden_dismiss( self, 0 );
     }
     if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
     if ((ULONG)call->args[3] != sizeof(*info))

@@ -46,7 +46,9 @@
 #define BEGIN_PATIENCE  30000000                /* 100 ns: how long a handler waits for a warden that
                                                    does not run yet; otherwise UMS_PATIENCE */
 #define CARRIER_LOOKS   500                     /* each a MOMENT: a carrier takes time to leave */
-#define LAST_ROUNDS     2                       /* rounds without any ward before it ends */
+#define LAST_ROUNDS     100                     /* rounds without any ward before it ends. Wine frees less
+                                                   of a thread that has ended than it has taken */
+#define AM_I_LAST_THREAD ((THREADINFOCLASS)12)  /* [sdk] */
 
 #define THREAD_SUSPEND_COUNT ((THREADINFOCLASS)35)
 
@@ -84,6 +86,8 @@ static _Atomic uint32_t warden_tid;             /* as Windows does; it may be en
                                                    already, and must not be taken for the last thread */
 static _Atomic uint32_t dismissed;              /* it ends if there are fewer wards than this */
 static _Atomic uint32_t wardens;                /* 1 while one lives, or is being made */
+static _Atomic uint32_t last_status;            /* of the last thread that has ended itself */
+static NTSTATUS (NTAPI *get_next_thread)( HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE * );
 static int watches;                             /* written at start: threads have an entry of ours */
 static _Atomic uint32_t handler_gave_up;        /* logged by a warden: a handler cannot */
 
@@ -173,6 +177,7 @@ enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, 
    when to look. */
 void ke_warden_start( void )
 {
+    get_next_thread = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtGetNextThread" );
     watches = !ke_find_linux() && (ke_exceptions_seen() || ke_guards_threads());
 }
 
@@ -354,6 +359,16 @@ static int has_time( int later )
            !atomic_load( &dismissed );
 }
 
+/* Two last threads may have ended at the same moment, each in the belief that the other one was left. */
+static int is_alone( void )
+{
+    ULONG last = 0;
+
+    return !atomic_load( &wards ) &&
+           !NtQueryInformationThread( GetCurrentThread(), AM_I_LAST_THREAD, &last, sizeof(last), NULL ) &&
+           last;
+}
+
 /* The thread ends without notifying DLLs, because a thread that waits for its end may be in the
    loader. */
 _Noreturn static void warden( void *arg )
@@ -383,22 +398,46 @@ _Noreturn static void warden( void *arg )
             else if (later) later--;
         }
         if (soon) atomic_compare_exchange_strong( &hurry, &soon, soon - 1 );
-        if ((idle > LAST_ROUNDS || atomic_load( &dismissed )) && may_go())
+        if ((idle > LAST_ROUNDS || atomic_load( &dismissed ) || is_alone()) && may_go())
         {
             ums_thread_ends( THREAD_SERVICE );
-            for (;;) TerminateThread( GetCurrentThread(), 0 );
+            for (;;) TerminateThread( GetCurrentThread(), atomic_load( &last_status ) );
         }
         sleep = soon ? LOOK_SOON : has_time( later ) ? LOOK_RARELY : LOOK_AGAIN;
         ke_linux_wait( &asked, seen, &sleep );
     }
 }
 
-void ke_warden_dismiss( struct ums_context *self )
+/* Is the calling thread the last one but the warden? Threads that have ended are found as long as
+   somebody has a handle of them. If the host cannot tell, the thread may be the last. The warden is
+   dismissed only then: a process whose threads come and go would else make one for each. */
+static int is_last( uint32_t warden )
+{
+    uint32_t own = GetCurrentThreadId(), tid;
+    HANDLE thread = NULL, next;
+    int others = 0;
+
+    while (!others && get_next_thread &&
+           !get_next_thread( GetCurrentProcess(), thread,
+                             SYNCHRONIZE | THREAD_QUERY_LIMITED_INFORMATION, 0, 0, &next ))
+    {
+        if (thread) CloseHandle( thread );
+        thread = next;
+        tid = GetThreadId( thread );
+        others = tid != own && tid != warden && WaitForSingleObject( thread, 0 );
+    }
+    if (thread) CloseHandle( thread );
+    return !others;
+}
+
+void ke_warden_dismiss( struct ums_context *self, uint32_t status )
 {
     uint32_t own = self && atomic_load( &ke_own( self )->life.thread );
     uint32_t tid = atomic_load( &warden_tid );
 
-    if (!tid || atomic_load( &wards ) > own || tid == GetCurrentThreadId()) return;
+    if (!tid || tid == GetCurrentThreadId()) return;
+    atomic_store( &last_status, status );
+    if (atomic_load( &wards ) > own || !is_last( tid )) return;
     if (atomic_load( &wardens ))
     {
         atomic_store( &dismissed, own + 1 );

@@ -119,9 +119,9 @@ enum ke_answer
 enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, uint64_t rip );
 /* Somebody may be about to end, without a call. From a signal handler. */
 void ke_warden_hurry( void );
-/* The calling thread, a context's or a plain one, is about to end. If nobody else is left to be
-   looked after, the warden ends first: it must not be the last thread of the process. */
-void ke_warden_dismiss( struct ums_context *self );
+/* The calling thread, a context's or a plain one, is about to end, or asks whether it is the last. If
+   it is, the warden ends first: it must not be the last thread of the process. status: the thread's. */
+void ke_warden_dismiss( struct ums_context *self, uint32_t status );
 /* The calling thread, which may be the warden, is about to stand still, or goes on. */
 void ke_warden_stops( uint32_t thread, int stops );
 
