@@ -80,6 +80,38 @@ static void comes_dead( struct ums_context *w )
     drop( w );
 }
 
+/* ---- momentary suspensions of a carrier ---- */
+
+/* Each of these may have been seen by the one in the middle, whenever it ended. */
+static void no_momentary_suspension_is_missed( void **state )
+{
+    static struct ums_scheduler s;
+    uint32_t before;
+
+    (void)state;
+    before = ums_preempter_begins( &s );
+    assert_int_equal( ums_preempters_since( &s, before ), 0 );
+    ums_preempter_begins( &s );                 /* begins later, and ends */
+    assert_int_equal( ums_preempters_since( &s, before ), 1 );
+    ums_preempter_ends( &s );
+    assert_int_equal( ums_preempters_since( &s, before ), 1 );
+    ums_preempter_ends( &s );
+
+    ums_preempter_begins( &s );                 /* began earlier, and end */
+    ums_preempter_begins( &s );
+    before = ums_preempter_begins( &s );
+    ums_preempter_ends( &s );
+    ums_preempter_ends( &s );
+    assert_int_equal( ums_preempters_since( &s, before ), 2 );
+    ums_preempter_ends( &s );
+
+    atomic_store( &s.preempters, 0xffffu * PREEMPTERS_EVER );   /* the number wraps */
+    before = ums_preempter_begins( &s );
+    ums_preempter_begins( &s );
+    ums_preempter_ends( &s );
+    assert_int_equal( ums_preempters_since( &s, before ), 1 );
+}
+
 /* ---- in a chain that its client has not walked yet ---- */
 
 static void the_rest_of_the_chain_is_not_lost( void **state )
@@ -124,6 +156,28 @@ static void the_last_of_the_chain_stays_the_last( void **state )
     comes_dead( other );
     ums_worker_killed( first );
     comes_dead( first );
+    end();
+}
+
+/* The last of one chain is killed, and dequeued again as the first of another. */
+static void the_rest_of_the_second_chain_comes_once( void **state )
+{
+    struct ums_context *both, *other;
+
+    (void)state;
+    begin();
+    both = queued();
+    assert_ptr_equal( ums_list_take( list ), both );
+    other = queued();
+    ums_worker_killed( both );
+    assert_null( ums_list_next( both ) );       /* on the list: its link is not the first chain's */
+    assert_ptr_equal( ums_list_take( list ), both );
+    assert_ptr_equal( ums_list_next( both ), other );   /* either walk */
+    assert_null( ums_list_next( both ) );               /* the other one */
+    assert_null( ums_list_next( other ) );
+    drop( both );
+    ums_worker_killed( other );
+    comes_dead( other );
     end();
 }
 
@@ -472,7 +526,9 @@ int main( void )
     const struct CMUnitTest tests[] =
     {
         cmocka_unit_test( the_rest_of_the_chain_is_not_lost ),
+        cmocka_unit_test( no_momentary_suspension_is_missed ),
         cmocka_unit_test( the_last_of_the_chain_stays_the_last ),
+        cmocka_unit_test( the_rest_of_the_second_chain_comes_once ),
         cmocka_unit_test( the_last_of_the_chain_comes_at_once ),
         cmocka_unit_test( who_executes_it_has_it_delivered ),
         cmocka_unit_test( deleted_it_is_not_delivered ),
