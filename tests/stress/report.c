@@ -99,7 +99,7 @@ static void print_sched( const struct sched *sched )
             sched->count, sched->leaving, sched->stay, sched->entries, sched->executes,
             sched->upcalls, sched->hub ? "full" : "empty" );
     if (s) printf( " posted %u watching %u token %u preempters %u", s->posted, s->watching,
-                   s->park.token, s->preempters );
+                   s->park.token, s->preempters & PREEMPTERS_NOW );
     printf( "\n" );
 }
 

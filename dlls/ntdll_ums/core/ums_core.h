@@ -164,8 +164,8 @@ struct ums_scheduler
     _Atomic uint64_t carried, sent_home;        /* how often Execute continued a worker on this
                                                    thread, or at home; always counted, not reset */
 
-    _Atomic uint32_t preempters;                /* how many threads have suspended this one to look
-                                                   for a worker; not reset */
+    _Atomic uint32_t preempters;                /* threads that have suspended this one for a moment:
+                                                   PREEMPTERS_NOW, and how many ever; not reset */
     struct ums_upcall upcall;                   /* written by the poster before posted, or by the
                                                    scheduler itself */
     _Atomic uint32_t posted;                    /* upcall is complete (release / acquire). While it
@@ -449,6 +449,34 @@ void ums_worker_end( struct ums_context *w );
 
 /* The worker itself, at home or on a carrier. Those that enter the kernel return at home. */
 static inline int ums_worker_is_carried( struct ums_context *w );
+
+/* Whoever suspends a scheduler's thread for a moment only calls the first of these before that, and
+   the second when the thread goes on, or the suspension has become final. A thread that stops here
+   for ever leaves the number too high: ke_preempt then gives up after UMS_PATIENCE where the program
+   has suspended the carrier. */
+#define PREEMPTERS_NOW  0xffffu
+#define PREEMPTERS_EVER 0x10000u
+
+static inline uint32_t ums_preempter_begins( struct ums_scheduler *s )
+{
+    return atomic_fetch_add( &s->preempters, PREEMPTERS_EVER + 1 );
+}
+
+static inline void ums_preempter_ends( struct ums_scheduler *s )
+{
+    atomic_fetch_sub( &s->preempters, 1 );
+}
+
+/* How many other momentary suspensions there may be. before: what begins returned. To be called when
+   the thread has been suspended: all that were made before that had begun by then. One that has
+   begun and ended meanwhile is counted too, because its suspension may have been seen. */
+static inline uint32_t ums_preempters_since( struct ums_scheduler *s, uint32_t before )
+{
+    uint32_t now = atomic_load( &s->preempters );
+
+    return (before & PREEMPTERS_NOW) +
+           ((now / PREEMPTERS_EVER - before / PREEMPTERS_EVER) & PREEMPTERS_NOW) - 1;
+}
 void ums_worker_go_home( struct ums_context *w );
 void ums_worker_give_way( struct ums_context *w );
 /* A worker that suspends or resumes another one must not be stopped in between. more: 1 or -1. */

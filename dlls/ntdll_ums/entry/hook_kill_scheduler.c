@@ -17,6 +17,23 @@
 #include "host/ke_win32.h"
 #include "threads.h"
 
+/* Whoever suspends the worker of a carrier that stands still for a moment must not take that for a
+   suspension by the program, and leave the worker on the carrier: it would run on, suspended, and if
+   its thread was killed, on the stack of a thread that is gone. So this counts as a preempter. */
+static int stop( struct ums_scheduler *s, HANDLE thread )
+{
+    ums_preempter_begins( s );
+    if (!ums_suspend_native( thread, NULL )) return 1;
+    ums_preempter_ends( s );
+    return 0;
+}
+
+static void go_on( struct ums_scheduler *s, HANDLE thread )
+{
+    ums_resume_native( thread, NULL );
+    ums_preempter_ends( s );
+}
+
 enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON };
 
 /* The scheduler's thread stands still. s: NULL if it is not a scheduler any more. *w: the worker that it
@@ -50,7 +67,7 @@ static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum
     struct hold hold;
     int off = 0;
 
-    if (where == CARRIES) ums_resume_native( thread, NULL );
+    if (where == CARRIES) go_on( s, thread );
     if (ums_hold_worker( self, w, &hold ))
     {
         if (where == WAITS && w->owner == s)
@@ -60,7 +77,7 @@ static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum
         }
         ums_let_go( self, w, &hold, 0 );
     }
-    if (where == WAITS && !off) ums_resume_native( thread, NULL );
+    if (where == WAITS && !off) go_on( s, thread );
     return off;
 }
 
@@ -79,7 +96,7 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
     if (!thread) return native( call );
     atomic_store( &s->exit_status, (uint32_t)call->args[1] );
     atomic_store( &s->killed, 1 );
-    while (!ums_suspend_native( thread, NULL ))
+    while (stop( s, thread ))
     {
         enum where where;
 
@@ -99,9 +116,10 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
                 ums_scheduler_killed( target );
             }
             else if (now) ke_killed_here( target, 0 );
+            ums_preempter_ends( s );
             break;
         }
-        if (where == IN_THE_MIDDLE) ums_resume_native( thread, NULL );
+        if (where == IN_THE_MIDDLE) go_on( s, thread );
         SwitchToThread();
     }
     CloseHandle( thread );

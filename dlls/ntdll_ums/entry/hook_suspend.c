@@ -46,10 +46,10 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     NTSTATUS status;
 
     ums_hold_self( self, other );               /* if it were stopped here, the number would stay up */
-    if (s) atomic_fetch_add( &s->preempters, 1 );
+    if (s) ums_preempter_begins( s );
     status = native( call );
     if (!status && other) ums_let_end_wait( tid );
-    if (s) atomic_fetch_sub( &s->preempters, 1 );
+    if (s) ums_preempter_ends( s );
     ums_hold_self( self, -other );
     return status;
 }

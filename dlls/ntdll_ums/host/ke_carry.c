@@ -159,20 +159,19 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     uint32_t tid = ke_scheduler_tid( s );       /* 0: it has just been executed */
     HANDLE thread = tid ? OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT |
                                       THREAD_SET_CONTEXT | SYNCHRONIZE, FALSE, tid ) : NULL;
-    uint32_t others = s ? atomic_fetch_add( &s->preempters, 1 ) : 0, more;
+    uint32_t before = s ? ums_preempter_begins( s ) : 0;
     ULONG count;
 
     if (thread && !ums_suspend_native( thread, &count ))
     {
-        /* other preempters, earlier or later ones, have suspended it too */
-        if ((more = atomic_load( &s->preempters ) - 1) > others) others = more;
         if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
-        else if (count > others && ums_worker_is_carried( w ) && w->owner == s && s->current == w)
+        else if (count > ums_preempters_since( s, before ) && ums_worker_is_carried( w ) &&
+                 w->owner == s && s->current == w)
             done = KE_CARRIER_STOPPED;
         ums_resume_native( thread, NULL );
     }
     else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;
-    if (s) atomic_fetch_sub( &s->preempters, 1 );
+    if (s) ums_preempter_ends( s );
     if (thread) CloseHandle( thread );
     if (done == KE_TRY_AGAIN) SwitchToThread();
     return done;
