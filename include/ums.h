@@ -1,5 +1,5 @@
 /*
- * User-Mode Scheduling, the Win32 face: what mingw-w64's winbase.h leaves out.
+ * User-Mode Scheduling, the Win32 functions: declarations that mingw-w64's winbase.h does not have.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -22,7 +22,7 @@
 #error "User-Mode Scheduling is for 64-bit x86 programs only"
 #endif
 
-/* Members without a name: ISO C++ does not have them, compilers do. */
+/* Members without a name: an extension of compilers, not in ISO C++. */
 #ifdef __GNUC__
 #define UMS_NAMELESS __extension__
 #else
@@ -80,18 +80,17 @@ typedef struct _UMS_SYSTEM_THREAD_INFORMATION
    ERROR_NOT_ENOUGH_MEMORY [doc]; ERROR_INVALID_PARAMETER if list is NULL [guess]. */
 BOOL WINAPI CreateUmsCompletionList( PUMS_COMPLETION_LIST *list );
 
-/* Free a list; that it is empty is the caller's duty and not checked [seen]. Any thread.
-   ERROR_INVALID_PARAMETER: NULL [seen], no list or deleted already [guess]. */
+/* Free a list. The caller has to make sure that it is empty; this is not checked [seen]. Any thread.
+   ERROR_INVALID_PARAMETER: NULL [seen], not a list or deleted already [guess]. */
 BOOL WINAPI DeleteUmsCompletionList( PUMS_COMPLETION_LIST list );
 
 /* A new handle (close it with CloseHandle) to the list's event, which is set when something is
-   queued to the empty list [doc]. It may be signalled while the list is empty; it is never
-   unsignalled while nobody has seen what was queued [seen]. Any thread. ERROR_INVALID_PARAMETER
-   [seen]. */
+   queued to the empty list [doc]. It may be signalled while the list is empty, but it stays signalled
+   until a thread has seen what was queued [seen]. Any thread. ERROR_INVALID_PARAMETER [seen]. */
 BOOL WINAPI GetUmsCompletionListEvent( PUMS_COMPLETION_LIST list, PHANDLE event );
 
 /* Take everything off the list; *first is the first of a chain, walked with GetNextUmsListItem.
-   timeout in milliseconds. Empty: with timeout 0, or if somebody else was faster, TRUE and NULL
+   timeout in milliseconds. Empty: with timeout 0, or if another thread was faster, TRUE and NULL
    [seen]; after a timeout FALSE, ERROR_TIMEOUT and NULL [doc]. Any thread; no lock with timeout
    0. ERROR_INVALID_PARAMETER: NULL arguments [seen]. */
 BOOL WINAPI DequeueUmsCompletionListItems( PUMS_COMPLETION_LIST list, DWORD timeout,
@@ -101,12 +100,11 @@ BOOL WINAPI DequeueUmsCompletionListItems( PUMS_COMPLETION_LIST list, DWORD time
    Any thread, no lock. */
 PUMS_CONTEXT WINAPI GetNextUmsListItem( PUMS_CONTEXT context );
 
-/* A context for a worker to be, marked terminated until a thread is made with it [seen]. Any
-   thread; allocates. ERROR_NOT_ENOUGH_MEMORY [doc]; ERROR_INVALID_PARAMETER if context is NULL
-   [guess]. */
+/* A context for a new worker, marked terminated until a thread is created with it [seen]. Any thread;
+   allocates. ERROR_NOT_ENOUGH_MEMORY [doc]; ERROR_INVALID_PARAMETER if context is NULL [guess]. */
 BOOL WINAPI CreateUmsThreadContext( PUMS_CONTEXT *context );
 
-/* Free the context of a worker that is terminated or was never made. Any thread, no lock.
+/* Free the context of a worker that is terminated or was never created. Any thread, no lock.
    ERROR_INVALID_PARAMETER: NULL, or the worker lives [seen]. */
 BOOL WINAPI DeleteUmsThreadContext( PUMS_CONTEXT context );
 
@@ -117,13 +115,14 @@ BOOL WINAPI DeleteUmsThreadContext( PUMS_CONTEXT context );
 BOOL WINAPI EnterUmsSchedulingMode( PUMS_SCHEDULER_STARTUP_INFO info );
 
 /* Run a worker on the calling scheduler thread. Returns only on failure: ERROR_RETRY (try again)
-   [doc]; ERROR_NOT_SUPPORTED: no scheduler thread; ERROR_INVALID_PARAMETER: no worker,
-   suspended, terminated; ERROR_INTERNAL_ERROR: runs on another scheduler [seen]. No lock. */
+   [doc]; ERROR_NOT_SUPPORTED: the caller is not a scheduler thread; ERROR_INVALID_PARAMETER: not a
+   worker, or suspended, or terminated; ERROR_INTERNAL_ERROR: it runs on another scheduler [seen]. No
+   lock. */
 BOOL WINAPI ExecuteUmsThread( PUMS_CONTEXT context );
 
 /* Give the processor back to the scheduler: SchedulerProc( UmsSchedulerThreadYield, context,
    param ). TRUE when the worker is executed again, maybe elsewhere [doc].
-   ERROR_INVALID_PARAMETER: the caller is no worker. No lock. */
+   ERROR_INVALID_PARAMETER: the caller is not a worker. No lock. */
 BOOL WINAPI UmsThreadYield( PVOID param );
 
 /* The caller's own context; NULL, ERROR_NOT_SUPPORTED on a plain thread [seen]. No lock. */

@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Exported by ntdll.dll of 64-bit Windows 7 .. 10 [seen 7600]; here by ntdll_ums.dll. Each function
- * is the twin of the Win32 one without "Rtl" (ums.h says what it does, on which threads); only
- * statuses and types differ. Prototypes and statuses [seen], layouts [sdk] (public symbols) unless
- * marked.
+ * does the same as the Win32 function without "Rtl". ums.h describes it, with its parameters and the rules
+ * for threads and locks; only statuses and types differ. Prototypes and statuses [seen], layouts [sdk]
+ * (public symbols) unless marked.
  */
 #ifndef UMSNT_H
 #define UMSNT_H
@@ -27,8 +27,8 @@ typedef LONG NTSTATUS;
 extern "C" {
 #endif
 
-/* The context of a worker or scheduler thread. Only Link .. YieldCount are Windows'; a program
-   must not look inside, debuggers do. The shim fills in Link, Teb, UserContext and Flags. */
+/* The context of a worker or scheduler thread. This is Windows' layout; a program must not depend on it,
+   but debuggers do. The shim fills in Link, Teb, UserContext and Flags. */
 typedef struct DECLSPEC_ALIGN(16) _RTL_UMS_CONTEXT
 {
     PVOID    Link;                              /* 0x000 completion-list chain */
@@ -92,16 +92,16 @@ typedef struct _THREAD_UMS_INFORMATION
 NTSTATUS NTAPI RtlCreateUmsCompletionList( PVOID *list );
 /* STATUS_INVALID_PARAMETER */
 NTSTATUS NTAPI RtlDeleteUmsCompletionList( PVOID list );
-/* STATUS_INVALID_PARAMETER; NtDuplicateObject's */
+/* STATUS_INVALID_PARAMETER; errors of NtDuplicateObject */
 NTSTATUS NTAPI RtlGetUmsCompletionListEvent( PVOID list, PHANDLE event );
-/* timeout in 100 ns, negative = relative, NULL = none. STATUS_TIMEOUT when nothing came, also
-   for timeout 0 */
+/* timeout in units of 100 ns, negative: relative; NULL: wait for ever. STATUS_TIMEOUT if the list stays
+   empty, also for timeout 0 */
 NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID list, PLARGE_INTEGER timeout, PVOID *first );
 /* STATUS_INVALID_PARAMETER for NULL; *next NULL at the end */
 NTSTATUS NTAPI RtlGetNextUmsListItem( PVOID context, PVOID *next );
 /* STATUS_NO_MEMORY */
 NTSTATUS NTAPI RtlCreateUmsThreadContext( PVOID *context );
-/* STATUS_INVALID_PARAMETER: NULL or alive */
+/* STATUS_INVALID_PARAMETER: NULL, or the worker is alive */
 NTSTATUS NTAPI RtlDeleteUmsThreadContext( PVOID context );
 /* STATUS_INFO_LENGTH_MISMATCH, STATUS_NOT_SUPPORTED (class), STATUS_INVALID_PARAMETER (context) */
 NTSTATUS NTAPI RtlQueryUmsThreadInformation( PVOID context, ULONG info_class, PVOID buffer,
@@ -115,7 +115,7 @@ NTSTATUS NTAPI RtlEnterUmsSchedulingMode( PVOID info );
 /* never STATUS_SUCCESS: STATUS_INVALID_PARAMETER, _NOT_SUPPORTED, _INTERNAL_ERROR,
    _INVALID_THREAD, _RETRY */
 NTSTATUS NTAPI RtlExecuteUmsThread( PVOID context );
-/* STATUS_INVALID_PARAMETER: no worker */
+/* STATUS_INVALID_PARAMETER: the caller is not a worker */
 NTSTATUS NTAPI RtlUmsThreadYield( PVOID param );
 NTSTATUS NTAPI NtUmsThreadYield( PVOID param );
 NTSTATUS NTAPI ZwUmsThreadYield( PVOID param );

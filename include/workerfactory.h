@@ -1,13 +1,17 @@
 /*
- * Worker factories, the native half of the Windows thread pool: what mingw-w64's headers leave out.
+ * Worker factories, the native half of the Windows thread pool: declarations that mingw-w64's headers
+ * do not have.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Exported by ntdll.dll of Windows Vista and later, each also as Zw* [seen]; here by ntdll_ums.dll,
- * to which the launcher redirects those names. Any thread may call any of them, a UMS worker too:
- * one that waits for work is blocked as in any kernel call. Layouts and names [sym], the rest as
- * marked.
+ * to which the launcher redirects those names. Any thread may call any of them, also a UMS worker: it is
+ * blocked while it waits for work, as in any kernel call. They take no heap or loader lock; Set may wait
+ * until threads are created. A buffer that cannot be accessed gives STATUS_ACCESS_VIOLATION. A handle
+ * gives STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, or STATUS_ACCESS_DENIED if it lacks the access
+ * right that is named. After the shutdown of a factory Set, Release, Ready and Wait give
+ * STATUS_SHUTDOWN_IN_PROGRESS [guess]. Layouts and names [sym], the rest as marked.
  */
 #ifndef WORKERFACTORY_H
 #define WORKERFACTORY_H
@@ -19,7 +23,7 @@
 extern "C" {
 #endif
 
-/* Access rights. SYNCHRONIZE is none: nobody can wait for a factory [seen]. */
+/* Access rights. SYNCHRONIZE is not one of them: a factory cannot be waited for [seen]. */
 #define WORKER_FACTORY_RELEASE_WORKER    0x01
 #define WORKER_FACTORY_WAIT              0x02
 #define WORKER_FACTORY_SET_INFORMATION   0x04
@@ -33,7 +37,7 @@ typedef enum _WORKERFACTORYINFOCLASS
     WorkerFactoryTimeout            = 0,        /* LARGE_INTEGER, as the next two: 100 ns */
     WorkerFactoryRetryTimeout       = 1,
     WorkerFactoryIdleTimeout        = 2,
-    WorkerFactoryBindingCount       = 3,        /* ULONG, as all below but for the exceptions */
+    WorkerFactoryBindingCount       = 3,        /* ULONG, as all below except where noted */
     WorkerFactoryThreadMinimum      = 4,
     WorkerFactoryThreadMaximum      = 5,
     WorkerFactoryPaused             = 6,
@@ -77,7 +81,7 @@ typedef struct _WORKER_FACTORY_BASIC_INFORMATION
     NTSTATUS      LastThreadCreationStatus;     /* 0x70 */
 } WORKER_FACTORY_BASIC_INFORMATION, *PWORKER_FACTORY_BASIC_INFORMATION;
 
-/* A packet of the port. KeyContext 0: a worker was released. */
+/* A packet of the port. KeyContext 0: NtReleaseWorkerFactoryWorker. */
 #ifndef _FILE_IO_COMPLETION_INFORMATION_DEFINED
 #define _FILE_IO_COMPLETION_INFORMATION_DEFINED
 typedef struct _FILE_IO_COMPLETION_INFORMATION
@@ -99,27 +103,37 @@ typedef struct _WORKER_FACTORY_DEFERRED_WORK
 
 typedef void (NTAPI *PWORKER_FACTORY_START_ROUTINE)( PVOID parameter );
 
-/* The port needs IO_COMPLETION_MODIFY_STATE; the process is the calling one. No thread is made yet,
-   and start is not looked at [seen]. max 0: 500 [guess]; a stack size of 0: that of the image. */
+/* Create a factory for a completion port. The handle of the port needs IO_COMPLETION_MODIFY_STATE. process
+   must be the calling process; otherwise STATUS_ACCESS_DENIED [guess]. No thread is created yet, and start
+   is not checked [seen]. max: the most threads, 0 means 500 [guess]; stack sizes in bytes, 0: those of the
+   image. STATUS_NO_MEMORY; STATUS_NOT_SUPPORTED: UMS cannot run on this host. */
 NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE factory, ACCESS_MASK access,
                                       POBJECT_ATTRIBUTES attributes, HANDLE port, HANDLE process,
                                       PVOID start, PVOID parameter, ULONG max,
                                       SIZE_T stack_reserve, SIZE_T stack_commit );
-/* WorkerFactoryBasicInformation only [guess] */
+/* WorkerFactoryBasicInformation only; otherwise STATUS_INVALID_INFO_CLASS [guess]. length in bytes; too
+   short: STATUS_INFO_LENGTH_MISMATCH [guess]. Access: WORKER_FACTORY_QUERY_INFORMATION. */
 NTSTATUS NTAPI NtQueryInformationWorkerFactory( HANDLE factory, WORKERFACTORYINFOCLASS info_class,
                                                 PVOID buffer, ULONG length, PULONG ret_length );
-/* Class, length, buffer and handle are looked at in this order [seen]. */
+/* Set one value. Class, length, buffer and handle are checked in this order [seen]:
+   STATUS_INVALID_INFO_CLASS, STATUS_INFO_LENGTH_MISMATCH. STATUS_INVALID_PARAMETER: a minimum above the
+   maximum [guess]. Access: WORKER_FACTORY_SET_INFORMATION. */
 NTSTATUS NTAPI NtSetInformationWorkerFactory( HANDLE factory, WORKERFACTORYINFOCLASS info_class,
                                               PVOID buffer, ULONG length );
-/* *pending: how many workers have been created that are not ready [guess] */
+/* End all waits, and create no further thread. *pending: the number of threads that were created and are
+   not ready yet [guess]; must not be NULL. Access: WORKER_FACTORY_SHUTDOWN. */
 NTSTATUS NTAPI NtShutdownWorkerFactory( HANDLE factory, volatile LONG *pending );
-/* One worker's wait ends with a packet whose KeyContext is 0; if none waits, one is created. */
+/* Let one thread's wait end with a packet whose KeyContext is 0; if none waits, a thread is created.
+   STATUS_UNSUCCESSFUL: too many are pending [guess]. Access: WORKER_FACTORY_RELEASE_WORKER. */
 NTSTATUS NTAPI NtReleaseWorkerFactoryWorker( HANDLE factory );
-/* A worker, once, before it waits. */
+/* A thread of the factory calls this once, before it waits. STATUS_INVALID_PARAMETER: the factory has not
+   created the calling thread [guess]. Access: WORKER_FACTORY_READY_WORKER. */
 NTSTATUS NTAPI NtWorkerFactoryWorkerReady( HANDLE factory );
-/* A worker waits for up to count packets. STATUS_TIMEOUT: it was idle for too long and is to end;
-   any other error: the factory is shut down. Windows 8.1 and later. Windows 7 has the first two
-   parameters, Windows 8 the first four [seen]; which form is meant, the version in the PEB says. */
+/* Wait for at least one packet, and at most count; *returned is their number. STATUS_TIMEOUT: the thread
+   was idle for too long and has to end. STATUS_INVALID_PARAMETER: no buffer, count 0, or a thread of
+   another factory; STATUS_NOT_SUPPORTED: an ALPC message to send [guess]. This is the form of Windows 8.1
+   and later. Windows 7 has the first two parameters, Windows 8 the first four [seen]; the version in the
+   PEB decides which form is used. Access: WORKER_FACTORY_WAIT. */
 NTSTATUS NTAPI NtWaitForWorkViaWorkerFactory( HANDLE factory,
                                               PFILE_IO_COMPLETION_INFORMATION packets, ULONG count,
                                               PULONG returned,
