@@ -5,9 +5,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Whether a handle has a copy, is inheritable or is the event of an I/O request makes no difference to
- * what the object does [doc]. So what is done to an object of the plainest kind is done to a twin that
- * could be inherited from the start, and both have to answer the same. And no signal is lost or
- * doubled when the plain one gets a second handle while others wait for it.
+ * what the object does [doc]. So no signal is lost or doubled when one of the plainest kind gets a
+ * second handle while others wait for it. What such an object answers: scenario_object_answers.c.
  */
 #define _WIN32_WINNT 0x0602
 #include "scenario_kit.h"
@@ -17,42 +16,6 @@
 
 static HANDLE events[2], semaphore;
 static volatile LONG turns, taken, stop;
-
-static NTSTATUS (WINAPI *pNtCreateEvent)( HANDLE *, ACCESS_MASK, void *, ULONG, BOOLEAN );
-static NTSTATUS (WINAPI *pNtSetEvent)( HANDLE, LONG * );
-static NTSTATUS (WINAPI *pNtResetEvent)( HANDLE, LONG * );
-static NTSTATUS (WINAPI *pNtClearEvent)( HANDLE );
-static NTSTATUS (WINAPI *pNtPulseEvent)( HANDLE, LONG * );
-static NTSTATUS (WINAPI *pNtQueryEvent)( HANDLE, ULONG, void *, ULONG, ULONG * );
-static NTSTATUS (WINAPI *pNtReleaseSemaphore)( HANDLE, ULONG, ULONG * );
-static NTSTATUS (WINAPI *pNtQuerySemaphore)( HANDLE, ULONG, void *, ULONG, ULONG * );
-static NTSTATUS (WINAPI *pNtWaitForSingleObject)( HANDLE, BOOLEAN, const LARGE_INTEGER * );
-static NTSTATUS (WINAPI *pNtWaitForMultipleObjects)( ULONG, const HANDLE *, ULONG, BOOLEAN,
-                                                     const LARGE_INTEGER * );
-static NTSTATUS (WINAPI *pNtSignalAndWaitForSingleObject)( HANDLE, HANDLE, BOOLEAN, const LARGE_INTEGER * );
-static NTSTATUS (WINAPI *pNtQueryObject)( HANDLE, ULONG, void *, ULONG, ULONG * );
-static NTSTATUS (WINAPI *pNtClose)( HANDLE );
-
-static void find_calls( void )
-{
-    HMODULE ntdll = GetModuleHandleW( L"ntdll.dll" );
-
-#define FIND( name ) p##name = (void *)GetProcAddress( ntdll, #name )
-    FIND( NtCreateEvent );
-    FIND( NtSetEvent );
-    FIND( NtResetEvent );
-    FIND( NtClearEvent );
-    FIND( NtPulseEvent );
-    FIND( NtQueryEvent );
-    FIND( NtReleaseSemaphore );
-    FIND( NtQuerySemaphore );
-    FIND( NtWaitForSingleObject );
-    FIND( NtWaitForMultipleObjects );
-    FIND( NtSignalAndWaitForSingleObject );
-    FIND( NtQueryObject );
-    FIND( NtClose );
-#undef FIND
-}
 
 /* ---- a turn that goes to and fro ---- */
 
@@ -153,206 +116,6 @@ START_TEST( scenario_object_turns_plain )
     run_turns( 1, 1, 1 );
 }
 
-/* ---- the same answers as of a twin ---- */
-
-#define MAX_ANSWERS 160
-
-struct answers
-{
-    unsigned int count;
-    DWORD value[MAX_ANSWERS];
-};
-
-static struct answers plain_answers[2], worker_answers[2];
-
-static void note( struct answers *answers, DWORD value )
-{
-    if (answers->count < MAX_ANSWERS) answers->value[answers->count] = value;
-    answers->count++;
-}
-
-/* With what the call stored. */
-static void note_with( struct answers *answers, NTSTATUS status, LONG value )
-{
-    note( answers, (DWORD)status );
-    note( answers, (DWORD)value );
-}
-
-static void note_wait( struct answers *answers, HANDLE handle, LONGLONG time )
-{
-    LARGE_INTEGER timeout = { .QuadPart = time };
-
-    note( answers, (DWORD)pNtWaitForSingleObject( handle, FALSE, &timeout ) );
-}
-
-static void note_query( struct answers *answers, HANDLE handle )
-{
-    LONG info[2] = { -1, -1 };
-    ULONG length = 77;
-
-    note_with( answers, pNtQueryEvent( handle, 0, info, sizeof(info), &length ), info[0] );
-    note_with( answers, (NTSTATUS)length, info[1] );
-}
-
-static void ask_event( struct answers *answers, HANDLE event )
-{
-    ULONG info[2] = { 0, 0 };
-    LONG before = 5;
-
-    note_query( answers, event );
-    note_with( answers, pNtSetEvent( event, &before ), before );
-    note_with( answers, pNtSetEvent( event, &before ), before );
-    note_query( answers, event );
-    note_wait( answers, event, 0 );
-    note_wait( answers, event, -10000 );
-    note_with( answers, pNtResetEvent( event, &before ), before );
-    note_with( answers, pNtResetEvent( event, &before ), before );
-    note_with( answers, pNtPulseEvent( event, &before ), before );
-    note_with( answers, pNtPulseEvent( event, NULL ), pNtSetEvent( event, NULL ) );
-    note_with( answers, pNtClearEvent( event ), pNtResetEvent( event, &before ) );
-    note( answers, (DWORD)before );
-    note_wait( answers, event, 1 );             /* long ago */
-    note( answers, (DWORD)pNtSetEvent( event, (LONG *)8 ) );
-    note_query( answers, event );
-    note( answers, (DWORD)pNtQueryEvent( event, 1, info, sizeof(info), NULL ) );
-    note( answers, (DWORD)pNtQueryEvent( event, 0, info, 4, NULL ) );
-    note( answers, (DWORD)pNtReleaseSemaphore( event, 1, NULL ) );
-    note( answers, (DWORD)pNtQuerySemaphore( event, 0, info, sizeof(info), NULL ) );
-    note( answers, (DWORD)pNtSetEvent( (HANDLE)((ULONG_PTR)event | 3), NULL ) );
-}
-
-static void ask_semaphore( struct answers *answers, HANDLE handle )
-{
-    ULONG info[2] = { 77, 77 }, before = 5;
-
-    note_wait( answers, handle, 0 );
-    note_wait( answers, handle, 0 );
-    note_wait( answers, handle, -10000 );
-    note_with( answers, pNtReleaseSemaphore( handle, 2, &before ), (LONG)before );
-    note_with( answers, pNtReleaseSemaphore( handle, 2, &before ), (LONG)before );
-    note_with( answers, pNtReleaseSemaphore( handle, 0x7fffffff, &before ), (LONG)before );
-    note_with( answers, pNtReleaseSemaphore( handle, 0xffffffff, &before ), (LONG)before );
-    note_with( answers, pNtQuerySemaphore( handle, 0, info, sizeof(info), NULL ), (LONG)info[0] );
-    note( answers, info[1] );
-    note( answers, (DWORD)pNtSetEvent( handle, NULL ) );
-    note( answers, (DWORD)pNtQueryEvent( handle, 0, info, sizeof(info), NULL ) );
-    note( answers, (DWORD)pNtReleaseSemaphore( handle, 1, (ULONG *)8 ) );
-    note_wait( answers, handle, 0 );
-}
-
-/* Of several: any, all, too many, one twice, one that is nothing. */
-static void ask_several( struct answers *answers, HANDLE *handles )
-{
-    HANDLE many[65];
-    LARGE_INTEGER none = { .QuadPart = 0 };
-    ULONG i;
-
-    for (i = 0; i < 65; i++) many[i] = handles[i % 2];
-    for (i = 0; i < 2; i++)
-    {
-        note( answers, (DWORD)pNtWaitForMultipleObjects( 2, handles, 1, FALSE, &none ) );
-        SetEvent( handles[1] );
-        note( answers, (DWORD)pNtWaitForMultipleObjects( 2, handles, 0, FALSE, &none ) );
-        note( answers, (DWORD)pNtWaitForMultipleObjects( 2, handles, 1, FALSE, &none ) );
-        SetEvent( handles[0] );
-        SetEvent( handles[1] );
-        note( answers, (DWORD)pNtWaitForMultipleObjects( 2, handles, 0, FALSE, &none ) );
-        note( answers, (DWORD)pNtWaitForMultipleObjects( 2, handles, 0, FALSE, &none ) );
-        note( answers, (DWORD)pNtWaitForMultipleObjects( 65, many, 1, FALSE, &none ) );
-        note( answers, (DWORD)pNtWaitForMultipleObjects( 0, many, 1, FALSE, &none ) );
-        note( answers, (DWORD)pNtWaitForMultipleObjects( 64, many, 1, FALSE, &none ) );
-    }
-}
-
-/* first and last: auto-reset events that are not signalled; full: a semaphore. */
-static void ask_signal_and_wait( struct answers *answers, HANDLE first, HANDLE last, HANDLE full )
-{
-    LARGE_INTEGER none = { .QuadPart = 0 }, some = { .QuadPart = -10000 };
-
-    while (ReleaseSemaphore( full, 1, NULL )) ;
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, last, FALSE, &none ) );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( last, last, FALSE, &none ) );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( last, first, FALSE, &some ) );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, first, FALSE, NULL ) );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, full, FALSE, &some ) );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( full, last, FALSE, &some ) );
-    SetEvent( last );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( full, last, FALSE, &some ) );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, (HANDLE)8, FALSE, &some ) );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( (HANDLE)8, last, FALSE, &some ) );
-    note_wait( answers, first, 0 );
-    note_wait( answers, first, 0 );
-    note_wait( answers, last, 0 );
-    note_wait( answers, last, 0 );
-}
-
-static void ask_all( struct answers *answers, SECURITY_ATTRIBUTES *attributes )
-{
-    HANDLE handles[4];
-    int i;
-
-    handles[0] = CreateEventW( attributes, FALSE, FALSE, NULL );
-    handles[1] = CreateEventW( attributes, TRUE, TRUE, NULL );
-    handles[2] = CreateSemaphoreW( attributes, 1, 3, NULL );
-    handles[3] = CreateEventW( attributes, FALSE, FALSE, NULL );
-    ask_event( answers, handles[0] );
-    ask_event( answers, handles[1] );
-    ask_semaphore( answers, handles[2] );
-    ResetEvent( handles[0] );
-    ResetEvent( handles[3] );
-    handles[1] = (CloseHandle( handles[1] ), handles[3]);
-    ask_signal_and_wait( answers, handles[0], handles[3], handles[2] );
-    ask_several( answers, handles );            /* behind this they are known to others */
-    note( answers, (DWORD)pNtClose( handles[0] ) );
-    note( answers, (DWORD)pNtSetEvent( handles[0], NULL ) );
-    note_wait( answers, handles[0], 0 );
-    note( answers, (DWORD)pNtClose( handles[0] ) );
-    for (i = 1; i < 3; i++) CloseHandle( handles[i] );
-}
-
-static void ask_twins( struct answers *answers )
-{
-    SECURITY_ATTRIBUTES inherit = { sizeof(inherit), NULL, TRUE };
-
-    ask_all( &answers[0], NULL );
-    ask_all( &answers[1], &inherit );
-}
-
-static DWORD answers_body( struct kit_worker *worker )
-{
-    (void)worker;
-    ask_twins( worker_answers );
-    return 0;
-}
-
-static void compare( const struct answers *a, const struct answers *b, const char *who )
-{
-    unsigned int i;
-
-    ok( a->count == b->count && a->count > 60 && a->count <= MAX_ANSWERS, "%s: %u and %u answers\n",
-        who, a->count, b->count );
-    for (i = 0; i < a->count && i < MAX_ANSWERS; i++)
-        ok( a->value[i] == b->value[i], "%s, answer %u: %08lx, its twin %08lx\n", who, i,
-            a->value[i], b->value[i] );
-}
-
-START_TEST( scenario_object_answers )
-{
-    struct kit_sched *sched;
-
-    find_calls();
-    if (!kit_open()) return;
-    ask_twins( plain_answers );
-    sched = kit_add_sched( NULL );
-    kit_add_worker( sched->list, answers_body, NULL );
-    kit_start();
-    kit_finish();
-    compare( &plain_answers[0], &plain_answers[1], "thread" );
-    compare( &worker_answers[0], &worker_answers[1], "worker" );
-    compare( &plain_answers[0], &worker_answers[0], "thread and worker" );
-    kit_check();
-}
-
 /* ---- somebody else gets to know it ---- */
 
 static HANDLE subject, helper;
@@ -378,6 +141,8 @@ static void by_inheritance( void )
 
 static void by_question( void )
 {
+    NTSTATUS (WINAPI *pNtQueryObject)( HANDLE, ULONG, void *, ULONG, ULONG * ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtQueryObject" );
     ULONG info[32];
 
     pNtQueryObject( subject, 0, info, 56, NULL );
@@ -460,7 +225,6 @@ static void expose( int way )
     DWORD ret;
     int i;
 
-    find_calls();
     if (!kit_open()) return;
     helper = CreateMutexW( NULL, FALSE, NULL );
     subject = CreateEventW( NULL, FALSE, FALSE, NULL );
