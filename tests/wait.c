@@ -51,9 +51,12 @@ static void schedule( uint32_t reason, uintptr_t payload, void *param )
     assert_int_equal( fake_execute( w ), STATUS_SUCCESS );
 }
 
+static _Atomic int timer_stands;
+
 static void *timer( void *unused )
 {
     (void)unused;
+    while (atomic_load( &timer_stands )) sched_yield();
     while (!atomic_load( &done )) ums_timer_round();
     return NULL;
 }
@@ -317,11 +320,21 @@ static void sleep_a_while( void *param )
     atomic_store( &came_back, ums_alert_take( ke_current() ) ? 1 : 2 );
 }
 
+/* The time does not come before the alert. */
+static void *alert_a_sleeper( void *unused )
+{
+    alert_when_it_waits( unused );
+    if (!is_waiting_now()) atomic_fetch_add( &fake_errors, 1 );
+    atomic_store( &timer_stands, 0 );
+    return NULL;
+}
+
 static void an_alert_does_not_end_a_sleep( void **state )
 {
     (void)state;
     atomic_store( &timer_wanted, 1 );
-    run( sleep_a_while, alert_when_it_waits );
+    atomic_store( &timer_stands, 1 );
+    run( sleep_a_while, alert_a_sleeper );
     atomic_store( &timer_wanted, 0 );
     assert_int_equal( atomic_load( &came_back ), 1 );         /* it is kept */
 }
