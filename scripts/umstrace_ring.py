@@ -13,7 +13,7 @@ class Bad(Exception):
 
 
 class Ring:
-    """The rings of a process that was killed. dlls/ntdll_ums/watch/record.h describes them. Events become
+    """The rings of a process that was killed. dlls/ntdll_ums/record/record.h describes them. Events become
     slices by the same rules as in record_json.c."""
 
     HEADER = struct.Struct('<8sIIIIQQ128s128sII')

@@ -14,7 +14,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include "../dlls/ntdll_ums/entry/handle_kinds.h"
+#include "../dlls/ntdll_ums/syscalls/handles/handle_kinds.h"
 
 #define H 0x40
 

@@ -466,7 +466,7 @@ static void see_counted( void )
     if (!atomic_load( &ums_waits_ending )) uncounted++;
 }
 
-/* Stopped or killed here, it would leave the worker on no list: entry/ asks this count first. */
+/* Stopped or killed here, it would leave the worker on no list: syscalls/ asks this count first. */
 static int look_at_ender( void )
 {
     if (word_state( atomic_load( &ended->word ) ) == WORKER_QUEUED && !atomic_load( &list->head ))

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "ke_fake.h"
-#include "../dlls/ntdll_ums/watch/record.h"
+#include "../dlls/ntdll_ums/record/record.h"
 
 #define SHIFT  RECORD_MIN_SHIFT
 #define ROOM   (1u << SHIFT)

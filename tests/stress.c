@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "ke_fake.h"
-#include "../dlls/ntdll_ums/watch/record.h"
+#include "../dlls/ntdll_ums/record/record.h"
 
 #define SCHEDULERS 3
 #define WORKERS    24

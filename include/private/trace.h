@@ -23,7 +23,7 @@
  *    queries a thread, makes kernel calls for that anyway, and is at home if it is a worker's.
  * It is not allowed while a worker is between two states, or in code that acts for it: execute, yield,
  * dequeue, upcalls, parking, the switch, the rest of the hook, a local call on a carrier, signal
- * handlers. Events there can be recorded (watch/record.h), which needs no kernel call.
+ * handlers. Events there can be recorded (record/record.h), which needs no kernel call.
  */
 #ifndef UMS_PRIVATE_TRACE_H
 #define UMS_PRIVATE_TRACE_H

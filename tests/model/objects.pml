@@ -1,5 +1,5 @@
 /*
- * Local events that become real: core/objects.c, core/objects_wait.c and entry/hook_objects_real.c as a model for spin.
+ * Local events that become real: core/objects.c, core/objects_wait.c and syscalls/objects/hook_objects_real.c as a model for spin.
  * Threads wait for auto-reset events, others set and reset them, somebody makes them real, waits time out, and one who
  * waits is killed.
  *

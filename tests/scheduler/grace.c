@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 #include "kit.h"
-#include "../../dlls/ntdll_ums/watch/record.h"
+#include "../../dlls/ntdll_ums/record/record.h"
 
 static void enter_and_leave( void *param )
 {

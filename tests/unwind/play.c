@@ -9,7 +9,7 @@
 #include <string.h>
 #include <windows.h>
 #include "core/ums_core.h"
-#include "entry/hook.h"
+#include "syscalls/hook/hook.h"
 #include "host/asm_offsets.h"
 #include "host/ke_win32.h"
 #include "steps.h"

@@ -11,7 +11,7 @@
 #include <ntstatus.h>
 #include "core/ums_core.h"
 #include "host/ke_win32.h"
-#include "watch/record.h"
+#include "record/record.h"
 #include "main.h"
 #include "umsnt.h"
 

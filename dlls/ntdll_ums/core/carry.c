@@ -15,7 +15,7 @@
  * thread that takes a token reads the state (ums_worker_home_wait).
  */
 
-#include "watch/record.h"
+#include "record/record.h"
 #include "state.h"
 
 /* The worker yields: the next scheduler that executes it resumes the user part. */

@@ -41,7 +41,7 @@
  * executes a worker before it asks for the next item loses the rest of the chain on Windows, too.
  */
 
-#include "watch/record.h"
+#include "record/record.h"
 
 static struct ums_pool list_pool;
 

@@ -4,7 +4,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * docs/local_objects.md says what is local. entry/hook_objects.c has the calls.
+ * docs/local_objects.md says what is local. syscalls/objects/hook_objects.c has the calls.
  */
 #ifndef UMS_OBJECTS_H
 #define UMS_OBJECTS_H

@@ -12,7 +12,7 @@
  * CARRIED, which only the carrier does, or RUNNING or INKERNEL, which one compare-and-swap decides.
  */
 
-#include "watch/record.h"
+#include "record/record.h"
 #include "state.h"
 
 /* A waiting scheduler that has found its worker outside the kernel this often stops its periodic

@@ -8,7 +8,7 @@
 #define UMS_STATE_H
 
 #include "ums_core.h"
-#include "watch/record.h"
+#include "record/record.h"
 
 enum                                            /* UMS_SCHEDULER_REASON [sdk] */
 {

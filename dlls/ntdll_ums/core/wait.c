@@ -42,7 +42,7 @@
  * in a local call (hook_alerts.c).
  */
 
-#include "watch/record.h"
+#include "record/record.h"
 #include "objects.h"
 #include "state.h"
 #include "wait.h"

@@ -13,7 +13,7 @@
  * (ke_leave_home). Everything after the transition runs in the parked_ functions, on another stack.
  */
 
-#include "watch/record.h"
+#include "record/record.h"
 #include "patience.h"
 #include "state.h"
 

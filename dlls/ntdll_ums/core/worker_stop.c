@@ -4,7 +4,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The worker's home thread has been suspended or ended, by a call that the hook has seen (entry/)
+ * The worker's home thread has been suspended or ended, by a call that the hook has seen (syscalls/)
  * or by another process (host/ke_warden.c). These functions bring the worker's state into line with
  * that. Any thread calls them.
  */

@@ -19,7 +19,7 @@
 #include "factory_guess.h"
 #include "host/access.h"
 #include "host/ke_win32.h"
-#include "watch/record.h"
+#include "record/record.h"
 #include "main.h"
 #include "workerfactory.h"
 

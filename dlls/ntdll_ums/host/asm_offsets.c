@@ -7,7 +7,7 @@
 
 #include <windows.h>
 #include "core/ums_core.h"
-#include "entry/hook.h"
+#include "syscalls/hook/hook.h"
 #include "asm_offsets.h"
 
 #define CHECK( type, field, offset ) \

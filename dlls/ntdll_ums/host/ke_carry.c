@@ -11,7 +11,7 @@
 #include <string.h>
 #include "core/ums_core.h"
 #include "asm_offsets.h"
-#include "entry/native.h"
+#include "syscalls/hook/native.h"
 #include "ke_win32.h"
 
 #define HOMES_PER_SLAB  64

@@ -22,7 +22,7 @@
 #include <string.h>
 #include "core/ums_core.h"
 #include "asm_offsets.h"
-#include "entry/native.h"
+#include "syscalls/hook/native.h"
 #include "ke_win32.h"
 
 #define USER_FLAGS  0x250dd5                    /* of EFLAGS: what user code may change */

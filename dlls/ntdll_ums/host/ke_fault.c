@@ -25,7 +25,7 @@
 #include <windows.h>
 #include <winternl.h>
 #include "core/ums_core.h"
-#include "entry/native.h"
+#include "syscalls/hook/native.h"
 #include "ke_win32.h"
 #include "thread.h"
 #include "private/trace.h"

@@ -18,7 +18,7 @@
 #include <string.h>
 #include "core/ums_core.h"
 #include "asm_offsets.h"
-#include "entry/native.h"
+#include "syscalls/hook/native.h"
 #include "ke_own.h"
 #include "ke_win32.h"
 #include "linux_signal.h"

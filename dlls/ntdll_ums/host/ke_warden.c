@@ -23,7 +23,7 @@
 #include <winternl.h>
 #include "core/patience.h"
 #include "core/ums_core.h"
-#include "entry/native.h"
+#include "syscalls/hook/native.h"
 #include "ke_timer.h"
 #include "ke_own.h"
 #include "ke_win32.h"

@@ -14,7 +14,7 @@
 #include "core/ums_core.h"
 #include "ke_own.h"
 #include "ke_win32.h"
-#include "entry/native.h"
+#include "syscalls/hook/native.h"
 #define UMS_CHANNEL LOG_CHANNEL_worker
 #include "private/trace.h"
 

@@ -24,7 +24,7 @@
 #include "core/ums_core.h"
 #include "asm_offsets.h"
 #include "access.h"
-#include "entry/native.h"
+#include "syscalls/hook/native.h"
 #include "ke_win32.h"
 #include "private/trace.h"
 

@@ -1,0 +1,275 @@
+/*
+ * Waits of workers that need no kernel call: alerts by thread id, and Sleep.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * core/wait.c describes how a worker waits. Wine's SRW locks, condition variables, WaitOnAddress,
+ * InitOnce and contended critical sections wait for alerts. Alerts work inside one process, and the
+ * hook sees every one, whichever thread makes it: so none is missed.
+ *
+ * Each ums_here_* function answers a call and returns 1, or returns 0: then the call is treated by
+ * its class. Errors (bad time-outs, ids of no thread) are left to the host.
+ *
+ * A worker waits in the host's own call, with at_host set, in two cases: another call on its stack is
+ * under way (in a callback, or inside a handler of ours), or the timer does not run yet.
+ */
+
+#include <windows.h>
+#include <winternl.h>
+#include "core/wait.h"
+#include "syscalls/hook/hook.h"
+#include "host/access.h"
+#include "host/ke_timer.h"
+#include "host/ke_win32.h"
+#include "record/record.h"
+
+#define STATUS_ALERTED ((ums_status)0x101)      /* as in ntstatus.h */
+
+#define FOREVER   INT64_MAX                     /* Wine treats it as no time-out */
+#define LONG_TIME 100000000000000000            /* 100 ns: 300 years */
+
+/* Before and after short code that makes system calls. A carried worker runs it as the scheduler.
+   Otherwise the hook would see the calls as the worker's, and the worker might have to give way in the
+   middle. Returns whether the worker is carried. */
+static int begin_as_host( struct ums_context *self )
+{
+    int carried = self && ums_worker_is_carried( self );
+
+    if (carried) ums_local_begin( self );
+    return carried;
+}
+
+static void end_as_host( struct ums_context *self, int carried )
+{
+    if (carried) ums_local_end( self );
+}
+
+/* Read a time-out in the host's form, in units of 100 ns: negative is relative, otherwise it is a time
+   since 1601. *deadline is in the time of ke_clock. */
+enum how_long ums_read_timeout( uint64_t pointer, struct ums_context *self, int64_t *deadline )
+{
+    LARGE_INTEGER now;
+    uint64_t value;
+    int64_t left;
+    int carried;
+
+    *deadline = 0;
+    if (!pointer) return FOR_EVER;
+    if (!ums_try_load( (const void *)pointer, &value )) return NOBODY_KNOWS;
+    if ((int64_t)value == FOREVER) return FOR_EVER;
+    if (!value) return NOT_AT_ALL;
+    carried = begin_as_host( self );
+    left = -(int64_t)value;
+    if (left < 0)
+    {
+        NtQuerySystemTime( &now );
+        left = (int64_t)value - now.QuadPart;
+    }
+    if (left < 0 && (int64_t)value < 0) left = LONG_TIME;     /* the most negative one */
+    if (left > LONG_TIME) left = LONG_TIME;
+    if (left > 0) *deadline = ke_clock() + left;
+    end_as_host( self, carried );
+    return left > 0 ? UNTIL : NOT_AT_ALL;
+}
+
+/* If the timer does not run yet, take the worker home and start the timer; this wait is then made
+   in the host's call. */
+int ums_has_timer( struct ums_context *self, const struct ums_call *call )
+{
+    if (ke_timer_runs()) return 1;
+    ums_worker_go_home( self );
+    inside_enter( &self->inside, call->sp );
+    ke_timer_start();
+    inside_leave( &self->inside );
+    return 0;
+}
+
+/* A worker that has breakpoints is parked at home and is resumed there. */
+static void wait_here( struct ums_context *self, enum wait_for what, int64_t deadline )
+{
+    if (atomic_load( &self->breakpoints )) ums_worker_go_home( self );
+    self->success = what == WAIT_FOR_ALERT ? STATUS_ALERTED : STATUS_SUCCESS; /* for the registers that others read */
+    ums_worker_wait( self, what, deadline );
+}
+
+/* What ums_hook_call does at the beginning of each call of a worker (hook.c). */
+static void begin_call( struct ums_context *self, const struct ums_call *call )
+{
+    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );
+    ums_worker_give_way( self );
+}
+
+static int is_plain( const struct ums_context *self, const struct ums_call *call )
+{
+    return !self || self->kind != CONTEXT_WORKER || ums_is_parked_thread( self, call->sp );
+}
+
+/* Wait in the host's call. The host may still hold an alert that the worker has already taken here.
+   Then the wait returns without a new alert; spurious wake-ups are allowed. */
+static uint64_t wait_at_host( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self, int nested )
+{
+    uint64_t ret = STATUS_ALERTED;
+
+    atomic_store( &self->at_host, 1 );
+    if (!ums_alert_take( self ))
+    {
+        ret = nested ? ums_call_native( call, NULL ) : ums_call_wait( row, call, self );
+        if (ums_alert_take( self )) ret = STATUS_ALERTED;
+    }
+    atomic_store( &self->at_host, 0 );
+    return ret;
+}
+
+/* NtWaitForAlertByThreadId( address, timeout ). It is not alertable, so no APC can be missed. */
+int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
+                             struct ums_context *self, uint64_t *ret )
+{
+    enum how_long how_long;
+    int64_t deadline;
+
+    if (is_plain( self, call )) return 0;
+    if (ums_call_is_nested( self, call->sp ))
+    {
+        *ret = wait_at_host( row, call, self, 1 );
+        return 1;
+    }
+    begin_call( self, call );
+    if ((how_long = ums_read_timeout( call->args[1], self, &deadline )) == NOBODY_KNOWS) return 0;
+    *ret = STATUS_ALERTED;
+    if (ums_alert_take( self )) return 1;
+    *ret = STATUS_TIMEOUT;
+    if (how_long == NOT_AT_ALL) return 1;
+    if (how_long == UNTIL && !ums_has_timer( self, call )) *ret = wait_at_host( row, call, self, 0 );
+    else
+    {
+        wait_here( self, WAIT_FOR_ALERT, deadline );
+        if (ums_alert_take( self )) *ret = STATUS_ALERTED;
+    }
+    return 1;
+}
+
+/* NtDelayExecution( alertable, timeout ). An alertable one runs APCs, and one with a zero time-out
+   yields to other threads: both are left to the host. */
+int ums_here_delay( const struct call_row *row, struct ums_call *call, struct ums_context *self,
+                    uint64_t *ret )
+{
+    enum how_long how_long;
+    int64_t deadline;
+
+    (void)row;
+    if (is_plain( self, call ) || (uint8_t)call->args[0] || ums_call_is_nested( self, call->sp ))
+        return 0;
+    begin_call( self, call );
+    how_long = ums_read_timeout( call->args[1], self, &deadline );
+    if (how_long == NOBODY_KNOWS || how_long == NOT_AT_ALL) return 0;
+    if (how_long == UNTIL && !ums_has_timer( self, call )) return 0;
+    wait_here( self, WAIT_FOR_TIME, deadline );
+    *ret = STATUS_SUCCESS;
+    return 1;
+}
+
+/* ---- alerts, from any thread ---- */
+
+/* A thread must not be stopped for long between the exchange that ends a wait and the push onto the
+   completion list. A carried worker is not preempted in a local call. A worker at home that is busy is
+   not stopped; calls that it makes here are part of this call. Code that suspends another thread
+   checks ums_is_ending_wait first. */
+struct alerting
+{
+    struct ums_context *self;                   /* a worker, or NULL */
+    int carried;
+    struct ums_inside before;                   /* at home */
+};
+
+static void begin_alert( struct alerting *alerting, struct ums_context *self,
+                         const struct ums_call *call )
+{
+    alerting->self = NULL;
+    if (is_plain( self, call )) return;
+    alerting->self = self;
+    if ((alerting->carried = begin_as_host( self ))) return;
+    ums_worker_busy( self, 1 );
+    alerting->before = self->inside;
+    if (!inside_any( &self->inside )) inside_enter( &self->inside, call->sp );
+}
+
+static void end_alert( struct alerting *alerting )
+{
+    struct ums_context *self = alerting->self;
+
+    if (!self) return;
+    if (alerting->carried)
+    {
+        ums_local_end( self );
+        ums_worker_give_way( self );
+        return;
+    }
+    self->inside = alerting->before;
+    ums_worker_busy( self, -1 );
+}
+
+static struct ums_context *find_worker( uint64_t id )
+{
+    struct ums_context *w = ums_context_of_thread( (uint32_t)id & ~3u );      /* as the host does */
+
+    return w && w->kind == CONTEXT_WORKER ? w : NULL;
+}
+
+/* Does the TEB say that its thread is this worker? It does not say so before the worker begins and
+   after it ends. Nor does it if another process has terminated the thread. In this case we are not
+   told; the id, and even the TEB, may belong to a plain thread by now, but its word is empty. */
+static int is_there( struct ums_context *w )
+{
+    uint64_t context;
+
+    return ums_try_load( (const char *)w->teb + ums_tls_offset, &context ) &&
+           context == (uint64_t)(ULONG_PTR)w;
+}
+
+/* Alert the worker. 1: the caller has to make the host's call too. */
+static int alert( struct ums_context *w )
+{
+    int at_host = ums_alert( w );
+
+    return at_host || !is_there( w );
+}
+
+/* NtAlertThreadByThreadId( id ) */
+int ums_here_alert( const struct call_row *row, struct ums_call *call, struct ums_context *self,
+                    uint64_t *ret )
+{
+    struct ums_context *w = find_worker( call->args[0] );
+    struct alerting alerting;
+
+    (void)row;
+    if (!w) return 0;
+    begin_alert( &alerting, self, call );
+    *ret = STATUS_SUCCESS;
+    if (alert( w )) *ret = ums_call_native( call, NULL );
+    end_alert( &alerting );
+    return 1;
+}
+
+/* NtAlertMultipleThreadByThreadId( ids, count, ... ). Alerts our workers and returns 0, so the host's
+   call is made for all ids; the host then finds errors in them. */
+int ums_here_alert_many( const struct call_row *row, struct ums_call *call,
+                         struct ums_context *self, uint64_t *ret )
+{
+    const uint64_t *ids = (const uint64_t *)call->args[0];
+    uint32_t i, count = (uint32_t)call->args[1];
+    struct alerting alerting;
+    struct ums_context *w;
+    uint64_t id;
+
+    (void)row; (void)ret;
+    for (i = 0; i < count && ums_try_load( ids + i, &id ); i++)
+    {
+        if (!(w = find_worker( id ))) continue;
+        begin_alert( &alerting, self, call );
+        ums_alert( w );
+        end_alert( &alerting );
+    }
+    return 0;
+}

@@ -1,0 +1,486 @@
+/*
+ * Events and semaphores of this process alone: their calls, from every thread.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * docs/local_objects.md says what is local, and why. core/objects.c has the state. A handle is a real
+ * one of the host, whose object is not signalled; the table of handles says which object of ours it
+ * belongs to. Each local object has one handle: a copy makes it real.
+ *
+ * Each function here answers a call and returns 1, or returns 0: then the host makes it. What is wrong
+ * with a call the host says, which knows the handle and its type.
+ *
+ * Between a look at the table and the lock a handle may be closed, and its value be used again. So the
+ * entry, which counts each change, is read again with the lock held; who closes a handle changes the
+ * entry, then takes the lock, and closes it at the host after that (hook_handles.c).
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include <string.h>
+#include "syscalls/objects/hook_objects.h"
+#include "host/asm_offsets.h"
+#include "host/ke_win32.h"
+#include "record/record.h"
+
+#define ALLOWED_ATTRIBUTES (OBJ_CASE_INSENSITIVE | OBJ_OPENIF)
+
+/* ---- sections ---- */
+
+/* A carried worker is not preempted in a local call, and one at home that is busy is let go on. Who
+   stops a thread that is no worker asks for the holder of the lock. */
+void ums_object_section_begin( struct object_section *section, struct ums_context *self,
+                               uintptr_t sp )
+{
+    section->self = ums_is_plain( self ) ? NULL : self;
+    if (!section->self) return;
+    if ((section->carried = ums_worker_is_carried( self )))
+    {
+        ums_local_begin( self );
+        return;
+    }
+    ums_worker_busy( self, 1 );
+    section->before = self->inside;
+    if (!inside_any( &self->inside )) inside_enter( &self->inside, sp );
+}
+
+void ums_object_section_end( struct object_section *section )
+{
+    struct ums_context *self = section->self;
+
+    if (!self) return;
+    if (section->carried)
+    {
+        ums_local_end( self );
+        ums_worker_give_way( self );
+        return;
+    }
+    self->inside = section->before;
+    ums_worker_busy( self, -1 );
+}
+
+/* ---- handles ---- */
+
+struct ums_object *ums_object_of_entry( uint64_t entry )
+{
+    return ums_entry_kind( entry ) == ENTRY_OBJECT ? ums_object_at( ums_entry_value( entry ) ) : NULL;
+}
+
+static int is_the_hosts( const struct ums_object *o )
+{
+    return atomic_load( &o->real ) && !atomic_load( &o->stragglers );
+}
+
+/* A guess, until it is locked. */
+struct ums_object *ums_object_find( uint64_t handle )
+{
+    uint64_t entry = ums_handle_entry( (HANDLE)handle );
+    struct ums_object *o = ums_object_of_entry( entry );
+
+    if (!o || (is_the_hosts( o ) && ums_handle_entry( (HANDLE)handle ) == entry)) return NULL;
+    return o;
+}
+
+struct ums_object *ums_object_lock( uint64_t handle )
+{
+    struct ums_object *o;
+
+    ums_objects_lock();
+    o = ums_object_of_entry( ums_handle_entry( (HANDLE)handle ) );
+    if (o && !is_the_hosts( o )) return o;
+    ums_objects_unlock();
+    return NULL;
+}
+
+/* ---- creation ---- */
+
+/* Nobody else can know it: no name, no inheritance, and all rights, so that nothing has to be asked of
+   the handle afterwards. */
+static int is_private( const struct ums_call *call, ACCESS_MASK all )
+{
+    ACCESS_MASK access = (ACCESS_MASK)call->args[1];
+    uint64_t words[6];                          /* OBJECT_ATTRIBUTES */
+    unsigned int i;
+
+    if ((access & all) != all && !(access & (GENERIC_ALL | MAXIMUM_ALLOWED))) return 0;
+    if (!call->args[2]) return 1;
+    if (call->args[2] == (uint64_t)(ULONG_PTR)&ke_plain_object) return 0;
+    for (i = 0; i < ARRAYSIZE(words); i++)
+        if (!ums_try_load( (const uint64_t *)call->args[2] + i, &words[i] )) return 0;
+    return (uint32_t)words[0] == sizeof(OBJECT_ATTRIBUTES) && !words[1] && !words[2] &&
+           !((uint32_t)words[3] & ~ALLOWED_ATTRIBUTES) && !words[4] && !words[5];
+}
+
+/* Made at the host, as any thread of the process, and not signalled. */
+static NTSTATUS make_at_host( struct ums_call *call, const uint64_t *args, struct ums_context *self )
+{
+    int carried;
+    NTSTATUS status;
+
+    if (ums_is_plain( self )) return (NTSTATUS)ums_call_native( call, args );
+    if (!ums_call_is_nested( self, call->sp ))
+    {
+        if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );
+        ums_worker_give_way( self );
+    }
+    if ((carried = ums_worker_is_carried( self ))) ums_local_begin( self );
+    status = (NTSTATUS)ums_call_native( call, args );
+    if (carried)
+    {
+        ums_local_end( self );
+        ums_worker_give_way( self );
+    }
+    return status;
+}
+
+/* Nobody knows it. */
+static void drop( struct ums_object *o, struct ums_context *self, uintptr_t sp )
+{
+    struct object_section section;
+
+    ums_object_section_begin( &section, self, sp );
+    ums_objects_lock();
+    ums_object_close( o );
+    ums_objects_unlock();
+    ums_object_section_end( &section );
+}
+
+/* The table knows the handle before the program does. */
+static int create( struct ums_call *call, struct ums_context *self, enum object_type type,
+                   int32_t state, int32_t limit, unsigned int state_index, uint64_t *ret )
+{
+    uint64_t args[UMS_MAX_ARGS];
+    struct ums_object *o;
+    HANDLE handle = NULL;
+
+    if (!ums_try_store( (void *)call->args[0], 0 ) ||
+        !(o = ums_object_create( type, state, limit ))) return 0;
+    ums_call_args( call, args );
+    args[0] = (uint64_t)(ULONG_PTR)&handle;
+    args[state_index] = 0;
+    if ((*ret = (uint64_t)make_at_host( call, args, self )))
+    {
+        drop( o, self, call->sp );
+        return 1;
+    }
+    o->handle = handle;
+    if (!atomic_exchange( &ums_objects_made, 1 )) ums_hook_look_at_all();
+    if (!ums_handle_is_object( handle, ums_object_index( o ) ))
+    {
+        struct object_section section;
+
+        ums_object_section_begin( &section, self, call->sp );
+        ums_objects_lock();
+        ums_object_make_real_locked( o );
+        ums_object_close( o );
+        ums_objects_unlock();
+        ums_object_section_end( &section );
+    }
+    ums_try_store( (void *)call->args[0], (uint64_t)(ULONG_PTR)handle );
+    return 1;
+}
+
+static int create_event( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    uint64_t args[UMS_MAX_ARGS];
+
+    if (!is_private( call, EVENT_ALL_ACCESS ) || (uint32_t)call->args[3] > OBJECT_SYNCHRONIZATION)
+        return 0;
+    ums_call_args( call, args );
+    return create( call, self, (enum object_type)call->args[3], (uint8_t)args[4] != 0, 1, 4, ret );
+}
+
+static int create_semaphore( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    uint64_t args[UMS_MAX_ARGS];
+    int32_t initial, limit;
+
+    if (!is_private( call, SEMAPHORE_ALL_ACCESS )) return 0;
+    ums_call_args( call, args );
+    initial = (int32_t)args[3];
+    limit = (int32_t)args[4];
+    if (limit <= 0 || initial < 0 || initial > limit) return 0;
+    return create( call, self, OBJECT_SEMAPHORE, initial, limit, 3, ret );
+}
+
+/* ---- the end ---- */
+
+/* Whoever has found the entry as it was before is done with the handle when the lock was ours once. */
+void ums_object_closing( uint64_t now, uint64_t before, struct ums_context *self, uintptr_t sp )
+{
+    struct object_section section;
+
+    if (!now || !ums_object_of_entry( before )) return;
+    ums_object_section_begin( &section, self, sp );
+    ums_objects_lock();
+    ums_object_closes( ums_object_of_entry( before ) );
+    ums_objects_unlock();
+    ums_object_section_end( &section );
+}
+
+void ums_object_closed( uint64_t now, uint64_t before, struct ums_context *self, uintptr_t sp )
+{
+    if (now && ums_object_of_entry( before )) drop( ums_object_of_entry( before ), self, sp );
+}
+
+/* Nobody may end in the middle of a section: the lock would stay taken. */
+void ums_objects_last_thread( int begins )
+{
+    if (!atomic_load( &ums_objects_made )) return;
+    if (begins) ums_objects_lock();
+    else
+    {
+        ums_objects_alone();
+        ums_objects_unlock();
+    }
+}
+
+/* ---- operations ---- */
+
+static int is_event( const struct ums_object *o )
+{
+    return o->type != OBJECT_SEMAPHORE;
+}
+
+static int32_t operate( struct ums_object *o, enum straggler_call what )
+{
+    switch (what)
+    {
+    case STRAGGLER_SET:   return ums_object_set( o );
+    case STRAGGLER_RESET: return ums_object_reset( o );
+    default:              return ums_object_pulse( o );
+    }
+}
+
+static int operate_event( struct ums_call *call, struct ums_context *self, uint64_t previous,
+                          enum straggler_call what, uint64_t *ret )
+{
+    struct object_section section;
+    struct ums_object *o;
+    int32_t before = 0;
+    int done = 0;
+
+    if (!ums_object_find( call->args[0] )) return 0;
+    ums_object_section_begin( &section, self, call->sp );
+    if ((o = ums_object_lock( call->args[0] )))
+    {
+        if (is_event( o ) && atomic_load( &o->real ))
+            done = ums_object_with_stragglers( o, call->args[0], what, &section, &before );
+        else
+        {
+            if ((done = is_event( o ))) before = operate( o, what );
+            ums_objects_unlock();
+        }
+    }
+    ums_object_section_end( &section );
+    if (done) *ret = ums_store_ulong( previous, (uint32_t)before );
+    return done;
+}
+
+static int set_event( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    return operate_event( call, self, call->args[1], STRAGGLER_SET, ret );
+}
+
+static int reset_event( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    return operate_event( call, self, call->args[1], STRAGGLER_RESET, ret );
+}
+
+static int clear_event( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    return operate_event( call, self, 0, STRAGGLER_RESET, ret );
+}
+
+static int pulse_event( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    return operate_event( call, self, call->args[1], STRAGGLER_PULSE, ret );
+}
+
+/* A real one's waits take what is there, however late: a count does not merge. */
+static int release_semaphore( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    struct object_section section;
+    struct ums_object *o;
+    int32_t before = 0;
+    int done = 0, released = 0;
+
+    if (!ums_object_find( call->args[0] )) return 0;
+    ums_object_section_begin( &section, self, call->sp );
+    if ((o = ums_object_lock( call->args[0] )))
+    {
+        done = !is_event( o ) && !atomic_load( &o->real );
+        if (done) released = ums_object_release( o, (uint32_t)call->args[1], &before );
+        ums_objects_unlock();
+    }
+    ums_object_section_end( &section );
+    if (!done) return 0;
+    *ret = released ? ums_store_ulong( call->args[2], (uint32_t)before )
+                    : (uint64_t)(NTSTATUS)STATUS_SEMAPHORE_LIMIT_EXCEEDED;
+    return 1;
+}
+
+/* EVENT_BASIC_INFORMATION and SEMAPHORE_BASIC_INFORMATION [sdk]: two words each. */
+static int query( struct ums_call *call, struct ums_context *self, int events, uint64_t *ret )
+{
+    uint64_t args[UMS_MAX_ARGS];
+    struct object_section section;
+    uint32_t first = 0, second = 0;
+    struct ums_object *o;
+    int done = 0;
+
+    if (!ums_object_find( call->args[0] ) || (uint32_t)call->args[1] || (uint32_t)call->args[3] != 8)
+        return 0;
+    ums_object_section_begin( &section, self, call->sp );
+    if ((o = ums_object_lock( call->args[0] )))
+    {
+        done = is_event( o ) == events && !atomic_load( &o->real );
+        first  = events ? o->type : (uint32_t)o->state;
+        second = events ? (uint32_t)o->state : (uint32_t)o->limit;
+        ums_objects_unlock();
+    }
+    ums_object_section_end( &section );
+    if (!done) return 0;
+    ums_call_args( call, args );
+    *ret = (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    if (ums_try_store32( (void *)args[2], first ) && ums_try_store32( (char *)args[2] + 4, second ))
+        *ret = ums_store_ulong( args[4], 8 );
+    return 1;
+}
+
+static int query_event( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    return query( call, self, 1, ret );
+}
+
+static int query_semaphore( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    return query( call, self, 0, ret );
+}
+
+/* ---- which call is which ---- */
+
+static const struct { const char *name; object_function function; } calls[] =
+{
+    { "NtCreateEvent", create_event },
+    { "NtCreateSemaphore", create_semaphore },
+    { "NtSetEvent", set_event },
+    { "NtResetEvent", reset_event },
+    { "NtClearEvent", clear_event },
+    { "NtPulseEvent", pulse_event },
+    { "NtQueryEvent", query_event },
+    { "NtReleaseSemaphore", release_semaphore },
+    { "NtQuerySemaphore", query_semaphore },
+    { "NtWaitForSingleObject", ums_object_wait_for_one },
+    { "NtWaitForMultipleObjects", ums_object_wait_for_many },
+    { "NtSignalAndWaitForSingleObject", ums_object_signal_and_wait },
+};
+
+#define CREATIONS 2
+
+/* Those that are given events or semaphores, and where; and those that are not: what is in their
+   arguments is not kept, set or waited for, or is just a number to them. Only for speed: all that are
+   not here are looked through. Names are separated by blanks. */
+static const struct { enum object_call kind; const char *names; } known[] =
+{
+    { CALL_WORDS, "wine_server_call" },
+    { CALL_NAMES_0, "NtQueryObject NtSetInformationObject NtMakeTemporaryObject NtMakePermanentObject "
+                    "NtSetEventBoostPriority NtQuerySecurityObject NtSetSecurityObject" },
+    { CALL_NAMES_1, "NtDuplicateObject NtReadFile NtReadFileScatter NtWriteFile NtWriteFileGather "
+                    "NtLockFile NtQueryDirectoryFile NtNotifyChangeDirectoryFile NtNotifyChangeKey" },
+    { CALL_NAMES_0_1, "NtCompareObjects" },
+    { CALL_NAMES_1_BUFFER, "NtDeviceIoControlFile NtFsControlFile" },
+    { CALL_HARMLESS,
+      "NtClose "                                /* hook_handles.c */
+      "NtContinue NtContinueEx NtRaiseException NtCallbackReturn NtTestAlert "
+      "NtTerminateThread NtTerminateProcess NtSuspendThread NtResumeThread NtAlertResumeThread "
+      "NtGetContextThread NtSetContextThread NtCreateThreadEx NtOpenThread NtOpenProcess "
+      "NtQueryInformationThread NtSetInformationThread NtQueryInformationProcess NtQueueApcThread "
+      "NtYieldExecution NtDelayExecution NtAlertThreadByThreadId NtAlertMultipleThreadByThreadId "
+      "NtWaitForAlertByThreadId NtQueryPerformanceCounter NtQuerySystemTime "
+      "NtQuerySystemInformation NtGetCurrentProcessorNumber NtAllocateVirtualMemory "
+      "NtFreeVirtualMemory NtProtectVirtualMemory NtQueryVirtualMemory NtFlushInstructionCache "
+      "NtFlushProcessWriteBuffers NtCreateSection NtOpenSection NtMapViewOfSection "
+      "NtUnmapViewOfSection NtQuerySection NtCreateIoCompletion NtSetIoCompletion "
+      "NtQueryIoCompletion NtRemoveIoCompletion NtRemoveIoCompletionEx NtWaitForKeyedEvent "
+      "NtReleaseKeyedEvent NtCreateMutant NtOpenMutant NtReleaseMutant NtQueryMutant NtOpenEvent "
+      "NtOpenSemaphore NtCreateFile NtOpenFile NtQueryInformationFile NtQueryVolumeInformationFile "
+      "NtQueryAttributesFile NtQueryFullAttributesFile NtCreateKey NtOpenKey NtOpenKeyEx "
+      "NtQueryKey NtQueryValueKey NtEnumerateKey NtEnumerateValueKey NtSetValueKey" },
+};
+
+static uint8_t kinds[CALL_NUMBERS];             /* enum object_call, by the system's number */
+
+uint32_t ums_object_call_kind( uint32_t nr )
+{
+    return kinds[nr & (CALL_NUMBERS - 1)];
+}
+
+static void set_kind( const char *name, unsigned int kind )
+{
+    const unsigned char *code = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), name );
+    unsigned int nr = code && code[3] == 0xb8 ? code[4] | code[5] << 8 : CALL_NUMBERS;   /* mov eax */
+
+    if (nr < CALL_NUMBERS) kinds[nr] = (uint8_t)kind;
+}
+
+static void set_kinds( const char *names, enum object_call kind )
+{
+    char name[64];
+    unsigned int n;
+
+    while (*names)
+    {
+        for (n = 0; *names && *names != ' ' && n < sizeof(name) - 1; n++) name[n] = *names++;
+        name[n] = 0;
+        if (*names == ' ') names++;
+        set_kind( name, kind );
+    }
+}
+
+int ums_objects_start( void )
+{
+    unsigned int i;
+
+    if (!ums_objects_init( &ums_object_host )) return 0;
+    for (i = 0; i < ARRAYSIZE(calls); i++) set_kind( calls[i].name, CALL_OF_OBJECTS + i );
+    for (i = 0; i < ARRAYSIZE(known); i++) set_kinds( known[i].names, known[i].kind );
+    return 1;
+}
+
+int ums_object_creates( uint32_t nr )
+{
+    uint32_t kind = ums_object_call_kind( nr );
+
+    return kind >= CALL_OF_OBJECTS && kind < CALL_OF_OBJECTS + CREATIONS;
+}
+
+int ums_object_looks( uint32_t nr )
+{
+    return ums_object_creates( nr ) ||
+           (atomic_load( &ums_objects_made ) && ums_object_call_kind( nr ) != CALL_HARMLESS);
+}
+
+/* From the hook, by any thread but one that is parked. */
+int ums_object_call( struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    uint32_t kind = ums_object_call_kind( call_key_number( call->key ) );
+
+    if (!ums_objects_on || kind == CALL_HARMLESS) return 0;
+    if (kind < CALL_HARMLESS)
+    {
+        if (atomic_load( &ums_objects_made )) ums_objects_in_call( call, self, (enum object_call)kind );
+        return 0;
+    }
+    return calls[kind - CALL_OF_OBJECTS].function( call, self, ret );
+}
+
+/* From assembly, by a thread that is no worker. 0: it goes on as if nothing had been here. */
+int ums_object_look( struct ums_call *call, uint64_t *ret )
+{
+    return ums_object_call( call, ke_current(), ret );
+}

@@ -1,0 +1,262 @@
+/*
+ * Local objects that become real, and what makes them so.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Each call that is not known to be harmless is looked through for handles of local objects, before it
+ * is made: its first four arguments (no call takes a handle of an object that it sets or waits for
+ * behind those), the memory that these point at, and the input buffer of a device call. So a socket's
+ * select, a wait for messages and a Unix call find a real object. A number that only looks like such
+ * a handle costs speed and nothing else. How far we look is a guess: MEMORY_LOOK.
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "syscalls/objects/hook_objects.h"
+#include "host/ke_win32.h"
+
+#define MEMORY_LOOK 256                         /* bytes behind a pointer */
+#define STACK_LOOK  64                          /* the same into the caller's stack, which is full of
+                                                   numbers that were handles */
+#define BUFFER_LOOK 1024                        /* of a buffer whose size is known */
+#define LOWEST_ADDRESS 0x10000
+#define HIGHEST_ADDRESS 0x7fffffff0000ull
+
+#define PATIENCE 1000000                        /* 100 ns: 100 ms */
+
+/* ---- the step ---- */
+
+/* Looking a key up takes long. Whoever comes second stores the same. */
+static struct call_key find_key( const char *name, _Atomic uint64_t *known )
+{
+    struct call_key key = { atomic_load( known ) - 1 };
+
+    if (!call_key_is_none( key )) return key;
+    key = call_key_named( name );
+    atomic_store( known, key.bits + 1 );
+    return key;
+}
+
+struct call_key ums_object_wait_key( void )
+{
+    static _Atomic uint64_t known;
+
+    return find_key( "NtWaitForSingleObject", &known );
+}
+
+static NTSTATUS native_event( enum straggler_call what, HANDLE handle, int32_t *before )
+{
+    static const char *const names[] = { "NtSetEvent", "NtResetEvent", "NtPulseEvent" };
+    static _Atomic uint64_t known[ARRAYSIZE(names)];
+    struct ums_call call = { .key = find_key( names[what], &known[what] ) };
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, (uint64_t)(ULONG_PTR)before };
+
+    return (NTSTATUS)ums_call_native( &call, args );
+}
+
+static void native_release( HANDLE handle, int32_t count )
+{
+    static _Atomic uint64_t known;
+    struct ums_call call = { .key = find_key( "NtReleaseSemaphore", &known ) };
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, (uint64_t)count, 0 };
+
+    ums_call_native( &call, args );
+}
+
+/* Past the hook: the caller holds the lock, and the table of handles knows nothing of the copy. */
+static void *copy( void *handle )
+{
+    static _Atomic uint64_t known;
+    struct ums_call call = { .key = find_key( "NtDuplicateObject", &known ) };
+    HANDLE process = GetCurrentProcess(), ret = NULL;
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)process, (uint64_t)(ULONG_PTR)handle,
+                                    (uint64_t)(ULONG_PTR)process, (uint64_t)(ULONG_PTR)&ret, 0, 0,
+                                    DUPLICATE_SAME_ACCESS };
+
+    return ums_call_native( &call, args ) ? NULL : ret;
+}
+
+static void drop( void *handle )
+{
+    static _Atomic uint64_t known;
+    struct ums_call call = { .key = find_key( "NtClose", &known ) };
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle };
+
+    ums_call_native( &call, args );
+}
+
+const struct object_host ums_object_host = { copy, drop };
+
+/* The host's object was not signalled before: nobody but the host's callers, who are none, has
+   touched it. Its handle is not closed before the lock is free; if it was closed before, a wait has
+   kept a copy. */
+void ums_object_make_real_locked( struct ums_object *o )
+{
+    struct ums_object *other;
+    int32_t state, before;
+
+    if (atomic_load( &o->real )) return;
+    state = ums_object_becomes_real( o );
+    if (state && o->type == OBJECT_SEMAPHORE) native_release( ums_object_at_host( o ), state );
+    else if (state) native_event( STRAGGLER_SET, ums_object_at_host( o ), &before );
+    ums_object_is_real( o );
+    while ((other = ums_object_follows( o ))) ums_object_make_real_locked( other );
+}
+
+void ums_object_make_real( uint64_t handle, struct ums_context *self, uintptr_t sp )
+{
+    struct object_section section;
+    struct ums_object *o;
+
+    if (!ums_object_find( handle )) return;
+    ums_object_section_begin( &section, self, sp );
+    if ((o = ums_object_lock( handle )))
+    {
+        ums_object_make_real_locked( o );
+        ums_objects_unlock();
+    }
+    ums_object_section_end( &section );
+}
+
+/* ---- while waits are on their way to the host ---- */
+
+static int is_signalled_at_host( HANDLE handle )
+{
+    static _Atomic uint64_t known;
+    struct ums_call call = { .key = find_key( "NtQueryEvent", &known ) };
+    struct { ULONG type; LONG state; } info = { 0, 0 };
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, 0, (uint64_t)(ULONG_PTR)&info,
+                                    sizeof(info), 0 };
+
+    return !ums_call_native( &call, args ) && info.state;
+}
+
+/* A wait for all of several may need long, and there is nothing to wait for then: each is waited for
+   once. The lock is free meanwhile, and the handle may be closed: then there is nothing to do any
+   more. */
+static struct ums_object *let_arrive( struct ums_object *o, uint64_t handle,
+                                      struct object_section *section, uintptr_t sp )
+{
+    struct ums_context *self = section->self;
+    int64_t begin = ke_clock();
+
+    while (o && o->arriving > o->overdue && is_signalled_at_host( o->handle ))
+    {
+        if (ke_clock() - begin >= PATIENCE)
+        {
+            o->overdue = o->arriving;
+            break;
+        }
+        ums_objects_unlock();
+        SwitchToThread();
+        ums_object_section_end( section );
+        ums_object_section_begin( section, self, sp );
+        o = ums_object_lock( handle );
+    }
+    return o;
+}
+
+/* A signal that the event has already, and that nobody has taken, is for a wait that comes. A second
+   one would be merged with it, and a reset would take it away. */
+int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum straggler_call what,
+                                struct object_section *section, int32_t *before )
+{
+    uintptr_t sp = (uintptr_t)__builtin_frame_address( 0 );
+    int automatic = o->type == OBJECT_SYNCHRONIZATION, claimed = 0;
+
+    *before = 0;
+    if (what != STRAGGLER_RESET) claimed = ums_object_claim( o, !automatic );
+    if (what == STRAGGLER_PULSE ? claimed : claimed && automatic)
+    {
+        ums_objects_unlock();
+        return 1;
+    }
+    if ((automatic || what != STRAGGLER_SET) && o->arriving > o->overdue)
+        o = let_arrive( o, handle, section, sp );
+    if (!o) return 0;
+    native_event( what, o->handle, before );
+    ums_objects_unlock();
+    return 1;
+}
+
+/* ---- looking for handles ---- */
+
+static void look_at( uint64_t value, struct ums_context *self, uintptr_t sp )
+{
+    if (ums_object_find( value )) ums_object_make_real( value, self, sp );
+}
+
+/* A handle has 64 bits, of which 32 are used. */
+static void look_at_memory( uint64_t address, uint64_t size, int words, struct ums_context *self,
+                            uintptr_t sp )
+{
+    uint64_t at, word;
+
+    for (at = address; at + 4 <= address + size; at += 8)
+    {
+        if (!ums_try_load( (const void *)at, &word )) return;
+        if (words || at + 8 > address + size) look_at( word & 0xffffffff, self, sp );
+        if (words) look_at( word >> 32, self, sp );
+        else look_at( word, self, sp );
+    }
+}
+
+static int is_on_stack( uint64_t address )
+{
+    const NT_TIB *tib = (const NT_TIB *)NtCurrentTeb();
+
+    return address - (uint64_t)tib->StackLimit < (uint64_t)tib->StackBase - (uint64_t)tib->StackLimit;
+}
+
+static int is_pointer( uint64_t value )
+{
+    return value >= LOWEST_ADDRESS && value < HIGHEST_ADDRESS && !(value & 3);
+}
+
+/* NtDeviceIoControlFile, NtFsControlFile: the buffer and its size. */
+static void look_at_buffer( const struct ums_call *call, struct ums_context *self )
+{
+    uint64_t args[UMS_MAX_ARGS], size;
+
+    ums_call_args( call, args );
+    size = (uint32_t)args[7];
+    if (!is_pointer( args[6] ) || size < 4) return;
+    look_at_memory( args[6], size < BUFFER_LOOK ? size : BUFFER_LOOK, 1, self, call->sp );
+}
+
+static void look_at_all( const struct ums_call *call, struct ums_context *self, int words )
+{
+    unsigned int i;
+
+    for (i = 0; i < 4; i++)
+    {
+        uint64_t value = call->args[i], size = MEMORY_LOOK;
+
+        look_at( value, self, call->sp );
+        if (!is_pointer( value )) continue;
+        if (i == 1 && call->args[0] - 1 < OBJECT_WAITS_MAX) size = call->args[0] * sizeof(HANDLE);
+        else if (is_on_stack( value )) size = STACK_LOOK;
+        look_at_memory( value, size, words, self, call->sp );
+    }
+}
+
+void ums_objects_in_call( const struct ums_call *call, struct ums_context *self,
+                          enum object_call kind )
+{
+    if (kind == CALL_UNKNOWN || kind == CALL_WORDS) look_at_all( call, self, kind == CALL_WORDS );
+    if (kind == CALL_NAMES_0 || kind == CALL_NAMES_0_1) look_at( call->args[0], self, call->sp );
+    if (kind == CALL_NAMES_1 || kind == CALL_NAMES_0_1 || kind == CALL_NAMES_1_BUFFER)
+        look_at( call->args[1], self, call->sp );
+    if (kind == CALL_NAMES_1_BUFFER) look_at_buffer( call, self );
+}
+
+/* Before a Unix call, by any thread: its arguments are a structure in memory. */
+void ums_objects_in_unix_call( void *args, struct ums_context *self, uintptr_t sp )
+{
+    if (is_pointer( (uint64_t)(ULONG_PTR)args ))
+        look_at_memory( (uint64_t)(ULONG_PTR)args, MEMORY_LOOK, 0, self, sp );
+}

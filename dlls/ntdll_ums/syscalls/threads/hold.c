@@ -1,0 +1,191 @@
+/*
+ * Holds: another thread keeps a worker in place for a moment, to read or set its registers, or to
+ * end it.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "syscalls/hook/hook.h"
+#include "host/ke_win32.h"
+#include "syscalls/threads/threads.h"
+
+/* A worker must not be stopped while it keeps its target or the target's carrier suspended, or
+   before it has told a scheduler. (If a plain thread is stopped there, they stay as they are.) */
+void ums_hold_self( struct ums_context *self, int more )
+{
+    if (self && self->kind == CONTEXT_WORKER) ums_worker_busy( self, more );
+}
+
+/* Call this in a loop that waits for another thread: that one may be waiting for this one. */
+void ums_let_others_go_on( struct ums_context *self )
+{
+    ums_hold_self( self, -1 );
+    SwitchToThread();
+    ums_hold_self( self, 1 );
+}
+
+/* NtSuspendThread returns before the thread has stopped; NtGetContextThread waits for that. Is the
+   thread in a section that others wait for? */
+static int is_busy( HANDLE thread, const struct ums_context *target )
+{
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL;
+    ums_get_context_native( thread, &context );
+    return atomic_load( &target->busy ) != 0;
+}
+
+/* Call this before a suspension. If several threads suspended the worker in turn, and each found it
+   in such a section, they would together keep it from leaving the section. The wait has a limit:
+   another process may have ended the thread there, which the call that follows reports. */
+static void wait_while_busy( const struct ums_context *target, struct ums_context *self )
+{
+    int64_t begin = ke_clock();
+
+    while (atomic_load( &target->busy ) && !ums_give_up( begin, "a busy worker" ))
+        ums_let_others_go_on( self );
+}
+
+/* Suspend the thread at a place where nobody waits for it. */
+static int hold_still( HANDLE thread, const struct ums_context *target, struct ums_context *self )
+{
+    while (wait_while_busy( target, self ), !ums_suspend_native( thread, NULL ))
+    {
+        if (!is_busy( thread, target )) return 1;
+        ums_resume_worker( thread, target, NULL );
+        ums_let_others_go_on( self );
+    }
+    return 0;
+}
+
+/* The same with the program's call. Its handle may have too few rights, so open another one. */
+NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *target,
+                            uint32_t tid, struct ums_context *self )
+{
+    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
+    NTSTATUS status;
+
+    wait_while_busy( target, self );
+    if (!(status = native( call )) && own && is_busy( own, target ))
+    {
+        ums_resume_worker( own, target, NULL );
+        ums_let_others_go_on( self );
+        hold_still( own, target, self );
+    }
+    if (own) CloseHandle( own );
+    return status;
+}
+
+/* From here on nobody can execute the worker, and a resume waits. *stopped: the worker had been
+   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended. */
+int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                       int *stopped )
+{
+    uint64_t word = 0;
+    uint32_t count;
+
+    if (!ums_context_ref( target, tid )) return 0;
+    ums_hold_self( self, 1 );
+    while ((count = ums_context_suspending( target, &word )) == SUSPEND_WAIT)
+        ums_let_others_go_on( self );
+    *stopped = !count && (word & WORD_STOPPED);
+    if (count != SUSPEND_MAX) return 1;
+    ums_hold_self( self, -1 );
+    ums_context_unref( target );
+    return 0;
+}
+
+/* If the suspension failed after the worker has given way to it, queue the worker. */
+void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made )
+{
+    uint64_t word = ums_context_suspend_made( target, made );
+
+    if (!made) ums_worker_queue_stopped( target, word );
+    ums_hold_self( self, -1 );
+    ums_context_unref( target );
+}
+
+/* ---- holds ---- */
+
+/* The thread that has the hold may have been suspended or killed, so the wait has a limit. Do not
+   call this while self is busy: the other holder may have to stop self. */
+int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                   enum hold_which which )
+{
+    int64_t begin = ke_clock();
+    enum hold_taken taken;
+    uint64_t word;
+    int join = 0;
+
+    if (!ums_context_ref( target, tid )) return 0;
+    while ((taken = ums_context_hold( target, which, join, &word )) == HOLD_WAIT)
+    {
+        SwitchToThread();
+        join = join || ums_give_up( begin, "another hold of a worker to end" );
+    }
+    if (taken == HOLD_TAKEN)
+    {
+        ums_hold_self( self, 1 );
+        return 1;
+    }
+    ums_context_unref( target );
+    return 0;
+}
+
+/* Queue a worker that has given way to the hold, or was resumed during it. */
+void ums_let_go_word( struct ums_context *self, struct ums_context *target )
+{
+    ums_worker_queue_stopped( target, ums_context_let_go( target ) );
+    ums_hold_self( self, -1 );
+    ums_context_unref( target );
+}
+
+/* The system's suspend count of the thread is the counted one; at least 1 for a worker that was
+   stopped in user code, until it is executed; and 1 more for each hold that has stopped it. A
+   worker that the hold itself has stopped keeps the hold's suspension (ums_worker_stopped). */
+int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold )
+{
+    uint32_t tid = atomic_load( &target->tid );
+    uint64_t word;
+
+    if (!tid || !ums_hold_word( self, target, tid, HOLD_ANY )) return 0;
+    word = atomic_load( &target->word );
+    hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME |
+                               SYNCHRONIZE, FALSE, tid );
+    /* stopped before, and resumed since: nobody can resume or execute it now */
+    hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
+                 hold_still( hold->thread, target, self );
+    if (ums_worker_stopped( target )) hold->held = 0;
+    return 1;
+}
+
+/* A thread that suspends a stopped worker itself has counted that, and may not have done it yet.
+   The worker's thread stands still because of our suspension. If we resumed it now, it would run
+   although the worker is marked as stopped. */
+static void wait_for_suspenders( const struct ums_context *target )
+{
+    int64_t begin = ke_clock();
+
+    while ((atomic_load( &target->word ) & WORD_SUSPENDING) &&
+           !ums_give_up( begin, "the suspension of a held worker" ))
+        SwitchToThread();
+}
+
+/* dead: the thread was ended. A resume has waited until now, so nobody has queued the worker. */
+void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold, int dead )
+{
+    if (!dead && hold->held)
+    {
+        if (atomic_load( &target->word ) & WORD_STOPPED) wait_for_suspenders( target );
+        ums_resume_worker( hold->thread, target, NULL );
+    }
+    ums_let_go_word( self, target );
+    if (hold->thread) CloseHandle( hold->thread );
+}

@@ -1,0 +1,152 @@
+/*
+ * Threads that end, or that another thread ends. Every thread of the process makes these calls through
+ * this file. For schedulers see hook_kill_scheduler.c.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "core/objects.h"
+#include "core/wait.h"
+#include "syscalls/hook/hook.h"
+#include "hud/hud.h"
+#include "host/ke_timer.h"
+#include "host/ke_own.h"
+#include "host/ke_win32.h"
+#include "factory/factory_host.h"
+#include "host/thread.h"
+#include "syscalls/threads/threads.h"
+
+/* A worker is killed only when it is off its carrier. Otherwise the carrier would continue with the
+   stack and the TEB of a thread that no longer exists. */
+static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
+                             struct ums_context *self )
+{
+    uint32_t tid = atomic_load( &target->tid );
+    struct ums_hand *h = ums_hand_of_thread( tid );
+    struct hold hold;
+    NTSTATUS status;
+
+    if (!ums_hold_worker( self, target, &hold )) return native( call );
+    ke_killed_here( target, 1 );
+    status = ke_end_sleeper( target, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS
+                                                                            : native( call );
+    if (!status)
+    {
+        ke_thread_ended( target );
+        ums_worker_killed( target );
+        if (h) ums_hand_exits( h );
+        ums_objects_thread_gone( tid );
+        ums_thread_ends( THREAD_HOME );
+    }
+    else ke_killed_here( target, 0 );
+    ums_let_go( self, target, &hold, !status );
+    return status;
+}
+
+static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
+                            struct ums_context *self )
+{
+    int on_it = self && self->kind == CONTEXT_WORKER && self->owner == target->scheduler, left;
+    NTSTATUS status;
+
+    if (!ums_has_access( (HANDLE)call->args[0], THREAD_TERMINATE )) return native( call );
+    if (target->kind == CONTEXT_WORKER) return kill_worker( call, target, self );
+    /* a worker that kills its own scheduler continues on another */
+    left = on_it && ums_worker_block( self, 0 );
+    ums_hold_self( self, 1 );
+    status = ums_kill_scheduler( call, target, self );
+    ums_hold_self( self, -1 );
+    if (left) ums_worker_back( self );
+    return status;
+}
+
+/* Is the hand in a call of the program that the hook has counted and passed on? */
+static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
+{
+    enum hand_state state = h ? hand_state( atomic_load( &h->word ) ) : HAND_FREE;
+
+    if (state != HAND_BLOCKED && state != HAND_INKERNEL) return 0;
+    return ums_is_in_native_call( context );
+}
+
+/* May the thread be terminated where it stands? Not if it is handing out a packet of a worker factory: the
+   packet, or the hand that waits for it, would be lost. Nor if it is ending the wait of a worker. */
+static int may_end_there( uint32_t tid, const CONTEXT *registers )
+{
+    if (ums_is_ending_wait( tid, registers )) return 0;
+    if (ums_is_in_moved_wait( tid, registers )) return 1;
+    return !ums_pool_made( &ums_factory_pool ) || !ums_is_in_our_code( registers ) ||
+           is_hand_in_call( ums_hand_of_thread( tid ), registers );
+}
+
+static NTSTATUS kill_plain( struct ums_call *call )
+{
+    HANDLE thread = (HANDLE)call->args[0], own;
+    uint32_t tid = ums_pool_made( &ums_factory_pool ) || ums_waits_here ? ums_thread_id( thread ) : 0;
+    struct ums_hand *h = NULL;
+    CONTEXT context;
+    NTSTATUS status;
+
+    own = tid && ums_has_access( thread, THREAD_TERMINATE )
+          ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid ) : NULL;
+    if (!own) return native( call );
+    while (!ums_suspend_native( own, NULL ))
+    {
+        context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+        if (ums_get_context_native( own, &context ) || may_end_there( tid, &context )) break;
+        ums_resume_native( own, NULL );
+        SwitchToThread();
+    }
+    h = ums_hand_of_thread( tid );
+    if (!(status = native( call )))
+    {
+        if (h) ums_hand_exits( h );
+        ke_timer_killed( tid );
+        ums_objects_thread_gone( tid );
+    }
+    else ums_resume_native( own, NULL );
+    CloseHandle( own );
+    return status;
+}
+
+/* The calling thread ends. */
+static void end_self( struct ums_context *self )
+{
+    struct ums_hand *h = ums_hand_current();
+
+    if (h)
+    {
+        ums_set_hand( NULL );
+        ums_hand_exits( h );
+    }
+    if (!self) return;
+    if (self->kind == CONTEXT_SCHEDULER) ums_scheduler_end( self );
+    else
+    {
+        ums_worker_end( self );
+        ums_thread_ends( THREAD_HOME );
+    }
+}
+
+uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
+                                       struct ums_context *self )
+{
+    HANDLE thread = (HANDLE)call->args[0];
+    struct ums_context *target = thread ? ums_context_of_handle( thread, self ) : self;
+
+    (void)row;
+    if (target && target != self) return (uint64_t)kill_other( call, target, self );
+    if (!target && thread && thread != GetCurrentThread() &&
+        ums_thread_id( thread ) != GetCurrentThreadId()) return (uint64_t)kill_plain( call );
+    ums_hud_thread_ends( (uint32_t)call->args[1] );
+    ke_timer_dismiss( self );
+    ke_warden_dismiss( self, (uint32_t)call->args[1] );
+    end_self( target );
+    return (uint64_t)native( call );            /* does not return */
+}

@@ -1,0 +1,164 @@
+/*
+ * Another thread terminates the thread of a scheduler. The scheduler may be in the middle of an
+ * operation, or may carry a worker.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "core/objects.h"
+#include "syscalls/hook/hook.h"
+#include "host/ke_own.h"
+#include "host/ke_win32.h"
+#include "syscalls/threads/threads.h"
+
+/* Whoever suspends the worker of a carrier that stands still for a moment must not take that for a
+   suspension by the program, and leave the worker on the carrier: it would run on, suspended, and if
+   its thread was killed, on the stack of a thread that is gone. So this counts as a preempter. */
+static int stop( struct ums_scheduler *s, HANDLE thread )
+{
+    ums_preempter_begins( s );
+    if (!ums_suspend_native( thread, NULL )) return 1;
+    ums_preempter_ends( s );
+    return 0;
+}
+
+static void go_on( struct ums_scheduler *s, HANDLE thread )
+{
+    ums_resume_native( thread, NULL );
+    ums_preempter_ends( s );
+}
+
+enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON };
+
+/* The scheduler's thread stands still. s: NULL if it is not a scheduler any more. *w: the worker that it
+   has executed last. */
+static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint32_t tid,
+                                   struct ums_context **w )
+{
+    enum worker_state state = WORKER_NONE;
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+    if (ums_get_context_native( thread, &context )) return IN_THE_MIDDLE;
+    if (s && (*w = s->current) && (*w)->owner == s) state = word_state( atomic_load( &(*w)->word ) );
+    if (state == WORKER_CARRIED) return CARRIES;
+    if (s && !atomic_load( &s->posted ))
+        return atomic_load( &s->waiting ) && (state == WORKER_RUNNING || state == WORKER_INKERNEL)
+               ? WAITS : IN_THE_MIDDLE;
+    if (ums_is_in_moved_wait( tid, &context )) return OUTSIDE;
+    /* in a wait of its own, which is recorded, no operation is incomplete */
+    if (s && s->idle && ums_is_in_native_call( &context )) return OUTSIDE;
+    return ums_is_in_our_code( &context ) ? IN_THE_MIDDLE : OUTSIDE;
+}
+
+/* The worker does not end with its scheduler: it is suspended for a moment and put onto its completion
+   list. If the worker is carried, the thread itself ends when the worker has left it
+   (ums_left_preempted). 1: the scheduler, which still stands still, waits for no worker any more. If the
+   worker is leaving the scheduler for another reason, the scheduler must be told, and continues. */
+static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum where where,
+                            HANDLE thread, struct ums_context *self )
+{
+    struct hold hold;
+    int off = 0;
+
+    if (where == CARRIES) go_on( s, thread );
+    if (ums_hold_worker( self, w, &hold ))
+    {
+        if (where == WAITS && w->owner == s)
+        {
+            ums_worker_taken( w );
+            off = word_state( atomic_load( &w->word ) ) == WORKER_BLOCKED;
+        }
+        ums_let_go( self, w, &hold, 0 );
+    }
+    if (where == WAITS && !off) go_on( s, thread );
+    return off;
+}
+
+/* Until it has ended by itself, or can be ended here. It may leave the mode meanwhile, and another
+   thread have the context: but only while it runs. */
+NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
+                             struct ums_context *self )
+{
+    uint32_t tid = atomic_load( &target->tid );
+    struct ums_scheduler *s = target->scheduler, *now;
+    const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | SYNCHRONIZE;
+    HANDLE thread = tid && s ? OpenThread( access, FALSE, tid ) : NULL;
+    NTSTATUS status = STATUS_SUCCESS;
+    struct ums_context *w;
+
+    if (!thread) return native( call );
+    atomic_store( &s->exit_status, (uint32_t)call->args[1] );
+    atomic_store( &s->killed, 1 );
+    while (stop( s, thread ))
+    {
+        enum where where;
+
+        now = atomic_load( &target->tid ) == tid ? target->scheduler : NULL;
+        where = scheduler_where( now, thread, tid, &w );
+        if (where == CARRIES || where == WAITS)
+            where = take_worker_off( s, w, where, thread, self ) ? OUTSIDE : GOING_ON;
+        if (where == OUTSIDE)
+        {
+            if (now) ke_killed_here( target, 1 );
+            if (!now || !ke_end_sleeper( target, thread, (uint32_t)call->args[1] ))
+                status = native( call );
+            if (!status) ums_objects_thread_gone( tid );
+            if (!status && now)
+            {
+                ke_thread_ended( target );
+                ums_scheduler_killed( target );
+            }
+            else if (now) ke_killed_here( target, 0 );
+            ums_preempter_ends( s );
+            break;
+        }
+        if (where == IN_THE_MIDDLE) go_on( s, thread );
+        SwitchToThread();
+    }
+    CloseHandle( thread );
+    return status;
+}
+
+/* The thread has ended in a call that its worker made as the scheduler. The worker's registers are lost,
+   so the worker ends too. */
+static void end_too( const struct ums_context *w )
+{
+    HANDLE thread = OpenThread( THREAD_TERMINATE, FALSE, atomic_load( &w->tid ) );
+
+    if (!thread) return;
+    TerminateThread( thread, STATUS_THREAD_IS_TERMINATING );
+    CloseHandle( thread );
+}
+
+/* Another process has terminated the scheduler's thread. If its worker was carried, that thread itself has
+   saved it. Otherwise it is at home, and may be about to post an upcall. */
+void ums_scheduler_gone( struct ums_context *target )
+{
+    struct ums_scheduler *s = target->scheduler;
+    struct ums_context *w = s->current;
+    struct hold hold;
+
+    if (w && w->owner == s)
+    {
+        uint64_t word = atomic_load( &w->word );
+
+        if (word_state( word ) == WORKER_CARRIED) end_too( w );
+        else if (word & WORD_PREEMPTED) ums_worker_queue_stopped( w, word );
+        else if (word_state( word ) == WORKER_RUNNING || word_state( word ) == WORKER_INKERNEL)
+        {
+            if (ums_hold_worker( NULL, w, &hold ))
+            {
+                if (w->owner == s) ums_worker_taken( w );
+                ums_let_go( NULL, w, &hold, 0 );
+            }
+        }
+    }
+    ums_scheduler_killed( target );
+}

@@ -1,0 +1,140 @@
+/*
+ * Handlers of calls that suspend and resume threads. They are called on every thread of the
+ * process.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "core/ums_core.h"
+#include "syscalls/hook/hook.h"
+#include "syscalls/threads/threads.h"
+
+/* A thread that sees the count may resume this one, and waits for the suspension
+   (ums_resume_worker). */
+static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
+{
+    NTSTATUS status;
+    uint64_t word;
+    int blocked;
+
+    atomic_store( &self->self_suspending, 1 );
+    ums_context_suspended( self );
+    blocked = ums_worker_block( self, 0 );
+    status = native( call );
+    atomic_store( &self->self_suspending, 0 );
+    if (status) ums_context_resumed( self, 0, &word );
+    if (blocked) ums_worker_back( self );
+    return (uint64_t)status;
+}
+
+/* A plain thread or a scheduler. A thread that is ending a wait is let go on for a moment, also if it
+   is a carrier. Whoever suspends the carrier's worker at that time must not take the carrier for one
+   that stands still for good, and leave the worker on it: the worker would run on, suspended. So until
+   this suspension is final it counts as that of a preempter (ke_preempt), which tries again. The
+   number is raised before the thread is suspended, and memory of schedulers is never returned. */
+static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_context *target,
+                               struct ums_context *self )
+{
+    const int other = tid && tid != GetCurrentThreadId();
+    struct ums_scheduler *s = target && other ? target->scheduler : NULL;
+    NTSTATUS status;
+
+    ums_hold_self( self, other );               /* if it were stopped here, the number would stay up */
+    if (s) ums_preempter_begins( s );
+    status = native( call );
+    if (!status && other) ums_let_end_wait( tid );
+    if (s) ums_preempter_ends( s );
+    ums_hold_self( self, -other );
+    return status;
+}
+
+uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
+                              struct ums_context *self )
+{
+    HANDLE thread = (HANDLE)call->args[0];
+    uint32_t tid = thread == GetCurrentThread() ? GetCurrentThreadId() : ums_thread_id( thread );
+    struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
+    NTSTATUS status;
+    int stopped;
+
+    (void)row;
+    if (!target && tid && (ending = ums_context_of_ending( tid )))
+        return (uint64_t)ums_suspend_still( call, ending, tid, NULL );
+    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid, target, self );
+    if (target == self) return suspend_self( call, self );
+
+    /* The worker was stopped while it ran, and resumed since. Its thread stays suspended once until
+       the worker is executed, so a further suspension is only counted. */
+    if (!ums_suspend_begin( self, target, tid, &stopped )) return (uint64_t)native( call );
+    if (stopped)
+    {
+        ums_suspend_end( self, target, 1 );
+        return ums_store_ulong( call->args[1], 0 );
+    }
+    if (!(status = ums_suspend_still( call, target, tid, self ))) ums_worker_stopped( target );
+    ums_suspend_end( self, target, !status );
+    return (uint64_t)status;
+}
+
+/* A scheduler that stood still in our code has kept a worker that was suspended or killed
+   meanwhile. s->current is read while the scheduler still stands still. */
+static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *target,
+                                  struct ums_context *self )
+{
+    struct ums_scheduler *s = target->scheduler;
+    struct ums_context *w = s ? s->current : NULL;
+    int64_t begin = ke_clock();
+    NTSTATUS status = native( call );
+
+    if (status || !w) return status;
+    ums_hold_self( self, 1 );
+    if (atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
+    else
+    {
+        /* a thread that suspends the worker may have given up because of this scheduler */
+        while ((atomic_load( &w->word ) & WORD_SUSPENDING) &&
+               !ums_give_up( begin, "the suspension of a scheduler's worker" ))
+            ums_let_others_go_on( self );
+        ums_worker_kept( w );
+    }
+    ums_hold_self( self, -1 );
+    return status;
+}
+
+/* This process counts every suspension before it makes it. If none is counted, leave the thread
+   alone: a suspension may be counted and made at this moment, and a worker that was stopped in user
+   code stays suspended until it is executed. (Another process resumes what it has suspended.) */
+uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
+                             struct ums_context *self )
+{
+    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
+    int64_t begin = ke_clock();
+    int continued = 0, wait = 1;
+    uint32_t count;
+    ULONG before;
+    uint64_t word;
+    NTSTATUS status = 0;
+
+    (void)row;
+    if (target && target->kind == CONTEXT_SCHEDULER)
+        return (uint64_t)resume_scheduler( call, target, self );
+    if (!target || !ums_has_access( (HANDLE)call->args[0], THREAD_SUSPEND_RESUME ))
+        return (uint64_t)native( call );
+    ums_hold_self( self, 1 );
+    while ((count = ums_context_resumed( target, wait, &word )) == SUSPEND_WAIT)
+    {
+        ums_let_others_go_on( self );
+        wait = !ums_give_up( begin, "the suspension of a worker, to resume it" );
+    }
+    if (count == 1) continued = ums_worker_continued( target, word );
+    if (!count || continued) before = count;
+    else status = ums_resume_worker( (HANDLE)call->args[0], target, &before );
+    ums_hold_self( self, -1 );                  /* it may be executed by now, and wait for this */
+    return status ? (uint64_t)status : ums_store_ulong( call->args[1], before );
+}

@@ -1,0 +1,143 @@
+/*
+ * Our own calls that suspend and resume threads and read their registers. They bypass the handlers of
+ * the hook. This file also interprets the registers of a stopped thread.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "core/objects.h"
+#include "core/wait.h"
+#include "syscalls/hook/hook.h"
+#include "host/ke_win32.h"
+#include "syscalls/threads/threads.h"
+
+static ums_status thread_call( const char *name, void *thread, void *argument )
+{
+    struct ums_call call = { .key = call_key_named( name ) };
+
+    call.args[0] = (uint64_t)(ULONG_PTR)thread;
+    call.args[1] = (uint64_t)(ULONG_PTR)argument;
+    call.stack = ((NT_TIB *)NtCurrentTeb())->StackBase;       /* it has no arguments there */
+    return (ums_status)ums_call_native( &call, NULL );
+}
+
+uint64_t ums_native_call( const char *name, const uint64_t *args )
+{
+    struct ums_call call = { .key = call_key_named( name ) };
+
+    return ums_call_native( &call, args );
+}
+
+ums_status ums_suspend_native( void *thread, ULONG *count )
+{
+    return thread_call( "NtSuspendThread", thread, count );
+}
+
+ums_status ums_resume_native( void *thread, ULONG *count )
+{
+    return thread_call( "NtResumeThread", thread, count );
+}
+
+void ums_end_native( uint32_t status )
+{
+    thread_call( "NtTerminateThread", GetCurrentThread(), (void *)(ULONG_PTR)status );
+}
+
+ums_status ums_get_context_native( void *thread, void *context )
+{
+    return thread_call( "NtGetContextThread", thread, context );
+}
+
+ums_status ums_set_context_native( void *thread, const void *context )
+{
+    return thread_call( "NtSetContextThread", thread, (void *)context );
+}
+
+/* Undo a suspension that was counted. One that suspends itself is counted before its thread is
+   suspended: a resume that comes in between is for that suspension, or for another one that was
+   undone in its place, and must not be lost. */
+ums_status ums_resume_worker( void *thread, const struct ums_context *target, ULONG *count )
+{
+    ULONG before;
+    ums_status status;
+
+    while (!(status = ums_resume_native( thread, &before )) && !before &&
+           atomic_load( &target->self_suspending ))
+        SwitchToThread();
+    if (count) *count = before;
+    return status;
+}
+
+int ums_has_access( HANDLE handle, ACCESS_MASK access )
+{
+    OBJECT_BASIC_INFORMATION info;
+
+    return !NtQueryObject( handle, ObjectBasicInformation, &info, sizeof(info), NULL ) &&
+           (info.GrantedAccess & access) == access;
+}
+
+/* Does the thread stand still behind the hook, in a call of the program that was passed on? */
+int ums_is_in_native_call( const CONTEXT *context )
+{
+    extern char ums_dispatcher_landing[], ums_dispatcher_landed[];
+
+    return ums_hook_owns( (const void *)context->Rip ) ||
+           context->Rip - (ULONG_PTR)ums_dispatcher_landing <=
+           (ULONG_PTR)ums_dispatcher_landed - (ULONG_PTR)ums_dispatcher_landing;
+}
+
+/* Is the thread in the middle of our code? Not if it sleeps, or makes the program's call through the copy
+   of a patched stub. */
+int ums_is_in_our_code( const CONTEXT *context )
+{
+    if (ums_hook_owns( (const void *)context->Rip ))
+        return ke_is_our_memory( *(const ULONG_PTR *)context->Rsp );
+    return ke_is_our_code( context->Rip, context->Rsp ) && !ke_is_asleep( context );
+}
+
+int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers )
+{
+    return ums_is_in_native_call( registers ) && ums_object_thread_arrives( tid );
+}
+
+/* ---- a thread that ends a wait ---- */
+
+#define TRIES 1000                              /* another thread may have suspended it there before */
+
+int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
+{
+    if (ums_objects_holder() == tid) return 1;
+    return atomic_load( &ums_waits_ending ) && !ums_is_in_native_call( registers ) &&
+           ums_is_in_our_code( registers );
+}
+
+/* Always asks for the registers, because that waits until the thread has stopped. */
+static int stands_there( HANDLE thread, uint32_t tid )
+{
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+    return !ums_get_context_native( thread, &context ) && ums_is_ending_wait( tid, &context );
+}
+
+void ums_let_end_wait( uint32_t tid )
+{
+    HANDLE thread = ums_waits_here ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )
+                                   : NULL;
+    int i;
+
+    if (!thread) return;
+    for (i = 0; i < TRIES && stands_there( thread, tid ); i++)
+    {
+        ums_resume_native( thread, NULL );
+        SwitchToThread();
+        if (ums_suspend_native( thread, NULL )) break;
+    }
+    CloseHandle( thread );
+}

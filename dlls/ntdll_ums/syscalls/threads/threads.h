@@ -1,0 +1,88 @@
+/*
+ * Shared by the handlers of calls that stop threads, end them, or read and set their registers.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef UMS_THREADS_H
+#define UMS_THREADS_H
+
+#include <windows.h>
+#include "core/patience.h"
+#include "core/ums_core.h"
+#include "syscalls/hook/hook.h"
+
+static inline NTSTATUS native( struct ums_call *call )
+{
+    return (NTSTATUS)ums_call_native( call, NULL );
+}
+
+/* ---- thread_calls.c ---- */
+
+int ums_has_access( HANDLE handle, ACCESS_MASK access );
+
+/* Does the thread stand still behind the hook, in a call that the hook has passed on? */
+int ums_is_in_native_call( const CONTEXT *context );
+
+/* Does the thread stand still in our code? Not if it sleeps, or makes the program's call through
+   the copy of a patched stub. */
+int ums_is_in_our_code( const CONTEXT *context );
+
+/* A thread that is not a worker stands still with these general registers. Is it ending a worker's wait
+   (wait.c), or does it hold the lock of the local objects (objects.c)? Then it must neither stay there
+   nor be terminated. */
+int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers );
+/* A plain thread or a scheduler: does it stand still in a wait for a local object that became
+   real? */
+int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers );
+/* A thread that is not a worker was just suspended: let it run until it stands still somewhere else. */
+void ums_let_end_wait( uint32_t tid );
+
+/* ---- hold.c ---- */
+
+/* A worker must not be stopped while it keeps its target or the target's carrier suspended, or
+   before it has told a scheduler. (If a plain thread is stopped there, they stay as they are.)
+   more: 1 or -1. */
+void ums_hold_self( struct ums_context *self, int more );
+
+/* Call this in a loop that waits for another thread: that one may be waiting for this one. */
+void ums_let_others_go_on( struct ums_context *self );
+
+/* Make the program's suspension, so that the thread stands still where nobody waits for it. */
+NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *target, uint32_t tid,
+                            struct ums_context *self );
+
+/* From here on nobody can execute the worker, and a resume waits. *stopped: the worker had been
+   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended. */
+int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                       int *stopped );
+void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made );
+
+/* A hold of the word alone (ums_core.h). 0 if there is nothing to hold. Do not call it while self
+   is busy; self is busy from here until ums_let_go_word. */
+int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                   enum hold_which which );
+void ums_let_go_word( struct ums_context *self, struct ums_context *target );
+
+/* A hold of a worker: its thread stands still where nobody waits for it, it is off its carrier, and
+   nobody can execute it. */
+struct hold
+{
+    int    held;                                /* the thread is suspended for this hold */
+    HANDLE thread;
+};
+
+/* 0: there are too many holds, or the worker has ended. */
+int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold );
+
+/* dead: the thread was ended. */
+void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold, int dead );
+
+/* ---- hook_kill_scheduler.c ---- */
+
+/* Try until the scheduler has ended by itself, or can be ended here. It may leave scheduling mode
+   meanwhile, and another thread may get the context, but only while it runs. */
+NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
+                             struct ums_context *self );
+
+#endif /* UMS_THREADS_H */
