@@ -237,7 +237,11 @@ static void expose( int way )
     Sleep( 30 );                                /* the thread, most likely; right in any case */
     ways[way].expose();
     if (ways[way].signals) ok( kit_wait_value( &woken, 1 ), "its own signal was lost\n" );
-    for (i = (int)ways[way].signals; i < 3; i++) SetEvent( subject );
+    for (i = (int)ways[way].signals; i < 3; i++)
+    {
+        SetEvent( subject );                    /* two before anybody took one would count as one */
+        ok( kit_wait_value( &woken, i + 1 ), "signal %d was lost\n", i + 1 );
+    }
     ret = WaitForSingleObject( thread, KIT_LIMIT );
     kit_finish();
     ok( !ret && woken == 3, "%s: %ld of 3 were released\n", ways[way].name, woken );
@@ -317,13 +321,14 @@ START_TEST( scenario_object_counted )
 
 /* ---- suspended, killed, closed ---- */
 
+/* A semaphore, so that both signals count also while nobody waits. */
 START_TEST( scenario_object_suspended )
 {
     struct kit_worker *first, *second;
     struct kit_sched *sched;
 
     if (!kit_open()) return;
-    subject = CreateEventW( NULL, FALSE, FALSE, NULL );
+    subject = CreateSemaphoreW( NULL, 0, 2, NULL );
     sched = kit_add_sched( NULL );
     first = kit_add_worker( sched->list, wait_body, NULL );
     kit_start();
@@ -331,8 +336,7 @@ START_TEST( scenario_object_suspended )
     second = kit_add_worker( sched->list, wait_body, NULL );
     ok( kit_wait_value( &second->blocks, 1 ), "nobody was told\n" );
     ok( !SuspendThread( first->thread ), "not suspended\n" );
-    SetEvent( subject );
-    SetEvent( subject );
+    ReleaseSemaphore( subject, 2, NULL );
     ok( kit_wait_value( &second->terminated, 1 ), "the other one did not end\n" );
     ok( !first->terminated && woken == 1, "a suspended worker ran\n" );
     ok( ResumeThread( first->thread ) == 1, "not resumed\n" );

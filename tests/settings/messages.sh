@@ -9,7 +9,7 @@ count=0
 # the first cell of a line of the table; and what begins a point of a list
 messages=$(sed -n 's/^| `\([^`]*\)` |.*/\1/p; s/^\* `\([a-z][^`=_]* [^`]*\)`.*/\1/p' "$top/docs/troubleshooting.md")
 # strings may go on in the next line of a source
-sources=$(cat "$top"/dlls/*/*.c "$top"/dlls/*/*/*.c "$top"/programs/*/*.c "$top"/scripts/wine.sh | tr -s '\n ' '  ' | sed 's/" *"//g')
+sources=$({ find "$top/dlls" "$top/programs" -name '*.c' -exec cat {} +; cat "$top/scripts/wine.sh"; } | tr -s '\n ' '  ' | sed 's/" *"//g')
 IFS='
 '
 for message in $messages; do
