@@ -310,6 +310,48 @@ static void time_ends_the_wait( void **state )
     assert_int_equal( atomic_load( &came_back ), 2 );
 }
 
+/* What waits until about the same time is ended at once, by one scan: never early, and 50 us late at most. */
+static void deadlines_are_gathered( void **state )
+{
+    int64_t first, last, i, to;
+
+    (void)state;
+    first = ums_timer_round_up( ke_clock() );
+    last = ums_timer_round_up( first + 1 );
+    assert_true( last > first );
+    for (i = first + 1; i <= last; i++) assert_int_equal( ums_timer_round_up( i ), last );
+    assert_true( last - first <= 500 );
+    assert_int_equal( ums_timer_round_up( 0 ), 0 );           /* none */
+    for (i = INT64_MAX - 1000; i < INT64_MAX; i++)
+        if ((to = ums_timer_round_up( i )) < i || to - i > 500) fail();
+}
+
+static void *poke_often( void *unused )
+{
+    while (!atomic_load( &came_back ))
+    {
+        ums_timer_poke();
+        sched_yield();
+    }
+    return unused;
+}
+
+static void leave_a_deadline( void *param )
+{
+    (void)param;
+    ums_timer_set( ke_current(), ke_clock() + 36000000000ll );
+    atomic_store( &came_back, ums_timer_round() ? 1 : 2 );
+    ums_timer_set( ke_current(), 0 );
+}
+
+/* Of a worker that does not wait: it does not keep the timer from ending. */
+static void a_deadline_alone_is_no_wait( void **state )
+{
+    (void)state;
+    run( leave_a_deadline, poke_often );
+    assert_int_equal( atomic_load( &came_back ), 2 );
+}
+
 static void sleep_a_while( void *param )
 {
     int64_t begin = ke_clock();
@@ -457,6 +499,8 @@ int main( void )
         cmocka_unit_test( it_is_queued_once ),
         cmocka_unit_test( killed_it_does_not_wait ),
         cmocka_unit_test( time_ends_the_wait ),
+        cmocka_unit_test( deadlines_are_gathered ),
+        cmocka_unit_test( a_deadline_alone_is_no_wait ),
         cmocka_unit_test( an_alert_does_not_end_a_sleep ),
         cmocka_unit_test( no_deadline_is_missed ),
         cmocka_unit_test( only_a_busy_one_is_ending ),

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Each context has a deadline in one array, which only its worker writes: a scan of a thousand reads
- * 8 KB. A wait that ended early leaves its deadline in place until the worker runs again. That costs
- * one scan which finds nothing.
+ * 8 KB, and the states of those whose time is over. A wait that ended early leaves its deadline in place
+ * until the worker runs again. That costs one scan which finds nothing.
  *
  * No deadline is missed. The worker stores its deadline, changes its state, then reads next_look
  * (ums_timer_expect). The timer sets next_look to "never", scans all deadlines and states, then stores
@@ -21,6 +21,7 @@
 #include "wait.h"
 
 #define IDLE 10000000                           /* 100 ns; between scans without a deadline */
+#define STEP 500                                /* 100 ns; what Linux allows itself for a timer, too */
 
 static _Atomic int64_t *deadlines;              /* by index of the context's slot */
 static _Atomic int64_t next_look = INT64_MAX;   /* as ke_clock */
@@ -34,6 +35,15 @@ int ums_timer_init( void )
     if (!memory || !ke_commit( (void *)memory, size )) return 0;
     deadlines = memory;
     return 1;
+}
+
+/* Deadlines are rounded, so that one scan ends all the waits of one step: a thousand workers that sleep
+   for a millisecond would otherwise cause a thousand scans of a thousand deadlines each. */
+int64_t ums_timer_round_up( int64_t deadline )
+{
+    int64_t over = deadline % STEP;
+
+    return !over || deadline > INT64_MAX - STEP ? deadline : deadline - over + STEP;
 }
 
 void ums_timer_set( struct ums_context *w, int64_t deadline )
@@ -52,7 +62,9 @@ void ums_timer_expect( int64_t deadline )
     if (deadline < atomic_load( &next_look )) ums_timer_poke();
 }
 
-/* Returns the time at which the next deadline is due. */
+/* Returns the time at which the next deadline is due. A deadline in the future is taken as it is: if
+   nobody waits for it, the scan at that time finds nothing. Only one that is far in the future is
+   compared with the worker's state: it may be that of a worker that was killed, and would never go. */
 static int64_t look_at_all( int64_t now )
 {
     uint32_t i, made = ums_pool_made( &ums_context_pool );
@@ -60,10 +72,11 @@ static int64_t look_at_all( int64_t now )
 
     for (i = 0; i < made; i++)
     {
-        int64_t next;
+        int64_t next = atomic_load( &deadlines[i] );
 
-        if (!atomic_load( &deadlines[i] )) continue;
-        next = ums_wait_look( ums_pool_any( &ums_context_pool, i ), &deadlines[i], now );
+        if (!next) continue;
+        if (next <= now || next - now > IDLE)
+            next = ums_wait_look( ums_pool_any( &ums_context_pool, i ), &deadlines[i], now );
         if (next < first) first = next;
     }
     return first;

@@ -164,6 +164,7 @@ static void parked_wait( struct ums_context *w, void *arg )
 
 void ums_worker_wait( struct ums_context *w, enum wait_for what, int64_t deadline )
 {
+    deadline = ums_timer_round_up( deadline );
     atomic_store( &w->wait_for, what );
     ums_timer_set( w, deadline );
     if (ums_worker_is_carried( w ))

@@ -41,6 +41,8 @@ int ums_wait_is( const struct ums_context *w, uint64_t word );
 
 /* Once, before anybody waits. 0: memory is short. */
 int ums_timer_init( void );
+/* The time at which the timer ends a wait until deadline: up to 50 us later, never earlier. 0 stays 0. */
+int64_t ums_timer_round_up( int64_t deadline );
 /* The worker itself, before and after its wait. */
 void ums_timer_set( struct ums_context *w, int64_t deadline );
 /* Called after a worker was put to wait until then: makes the timer look in time. */
