@@ -47,6 +47,51 @@ void who_gave_up_waits_again_where_it_is( void **state )
     finish( f );
 }
 
+#if !defined(__SANITIZE_THREAD__)               /* takes one instruction after the other */
+
+static struct ums_factory *stepped;
+static volatile int steps_left, over;
+
+static int release_there( void )
+{
+    if (over) return 1;
+    if (--steps_left) return 0;
+    ums_factory_release( stepped );
+    return 1;
+}
+
+/* The item comes between two instructions, each in turn. Whoever releases it may find the hand on the
+   stack while it does not wait yet, and take it off. */
+void an_item_comes_while_it_waits_again( void **state )
+{
+    struct ums_packet packet;
+    struct ums_hand *a;
+    int i, took;
+
+    (void)state;
+    for (i = 1, steps_left = 0; steps_left <= 0; i++)
+    {
+        stepped = factory( 2, 0 );
+        a = hand( stepped );
+        assert_false( begins( stepped, a ) );
+        assert_int_equal( ums_hand_sleep( a, atomic_load( &a->word ), 1 ), WOKEN_OVER );
+        steps_left = i;
+        over = 0;
+        assert_true( fake_step_through( release_there ) );
+        took = ums_hand_begin_wait( a );
+        over = 1;
+        if (steps_left > 0) ums_factory_release( stepped );   /* it was over before */
+        assert_int_equal( state_of( a ), took ? HAND_RUNNING : HAND_GIVEN );
+        assert_int_equal( ums_hand_take( a, &packet, 1 ), 1 );
+        assert_int_equal( pending( stepped ), 0 );
+        ends( a );
+        finish( stepped );
+    }
+    assert_true( i > 20 );
+}
+
+#endif
+
 /* It is on the stack, takes a packet at once, and is come across while it runs. */
 void who_runs_is_passed_over( void **state )
 {

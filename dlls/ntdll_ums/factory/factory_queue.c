@@ -347,14 +347,16 @@ static int take_or_leave( struct ums_hand *h, uint32_t counted, int push )
 }
 
 /* It is still on the stack, from a wait that it gave up, and keeps its place. 0: it is not there
-   any more. */
+   any more.
+   No packet is overlooked that came before it waits. While a packet is pending and a hand is on the
+   stack, either as many run as may, or a thread in ums_queue_give is about to look again. That thread
+   takes this hand off first (0), or finds it waiting. */
 static int wait_again( struct ums_hand *h )
 {
     uint32_t word = atomic_load( &h->word );
 
     do if (!(word & HAND_LINKED)) return 0;
     while (!atomic_compare_exchange_weak( &h->word, &word, with_state( word, HAND_WAITING ) ));
-    ums_queue_give( h->queue, 0, 0 );           /* for packets that came before that */
     return 1;
 }
 
