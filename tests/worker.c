@@ -40,6 +40,9 @@ static void execute_errors( uint32_t reason, uintptr_t payload, void *param )
         ums_context_suspended( context );
         errors[9] = fake_execute( context );
         ums_context_resumed( context, 1, &word );
+        assert_int_equal( ums_context_hold( context, HOLD_STILL, 0, &word ), HOLD_TAKEN );
+        errors[13] = fake_execute( context );
+        ums_context_let_go( context );
         fake_execute( context );
     }
     (void)payload;
@@ -62,7 +65,8 @@ static void wrong_calls_get_their_status( void **state )
     assert_int_equal( errors[6], STATUS_INVALID_PARAMETER );
     assert_int_equal( errors[7], STATUS_NOT_SUPPORTED );
     assert_int_equal( errors[8], STATUS_RETRY );
-    assert_int_equal( errors[9], STATUS_INVALID_THREAD );
+    assert_int_equal( errors[9], STATUS_INVALID_THREAD );     /* suspended */
+    assert_int_equal( errors[13], STATUS_RETRY );              /* held */
     assert_int_equal( errors[10], STATUS_INVALID_THREAD );    /* it has ended */
     assert_int_equal( fake_execute( context ), STATUS_NOT_SUPPORTED );
     tear_down();

@@ -505,5 +505,6 @@ START_TEST( scenario_context_get_executed )
     ok( !worker->suspended && !said_suspended,
         "5 %ld executes failed as if it were suspended, IsSuspended was TRUE %ld times\n",
         worker->suspended, said_suspended );
+    ok( !kit.scheds[0].refused, "5 %ld executes failed with ERROR_INVALID_PARAMETER\n", kit.scheds[0].refused );
     kit_check();
 }
