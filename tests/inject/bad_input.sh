@@ -79,4 +79,15 @@ if [ $got != 2 ] || [ -s out ] || [ "$(wc -l < err)" != 1 ] || ! grep -q UMS_HOO
     cat out err
     failed=1
 fi
+
+# The wineserver cannot read the memory of a process that another program traces: one line says so, and what to do.
+if strace -qq -e trace=none -o /dev/null true 2> /dev/null; then
+    timeout 120 strace -f -qq -e trace=none -o /dev/null "$run" "$umsrun" "$program" > out 2> err
+    got=$?
+    if [ $got != 0 ] && { [ $got != 2 ] || [ -s out ] || [ "$(wc -l < err)" != 1 ] || ! grep -q 'traced (strace -f.*--install' err; }; then
+        echo "under strace: status $got, expected 2 and one line:"
+        cat out err
+        failed=1
+    fi
+fi
 exit $failed

@@ -110,7 +110,10 @@ done
 # ---- the prefix ----
 refuses 'please set WINEPREFIX' env -u HOME "$installed" game.exe
 runs_in "$tmp/without" game.exe env -u HOME WINEPREFIX="$tmp/without" "$installed" game.exe
-runs_in "$tmp/rel" game.exe env WINEPREFIX=rel "$installed" game.exe
+# what keeps Mono and Gecko out of a new prefix is not for the program that the prefix is made for
+[ "$(cat "$WINE_CALLS.boot" "$WINE_CALLS.overrides" | tr '\n' ' ')" = 'mscoree,mshtml= none ' ] || wrong 'a new prefix, and a program: WINEDLLOVERRIDES'
+runs_in "$tmp/rel" game.exe env WINEPREFIX=rel WINEDLLOVERRIDES=d3d9=n "$installed" game.exe
+[ "$(cat "$WINE_CALLS.boot" "$WINE_CALLS.overrides" | tr '\n' ' ')" = 'd3d9=n;mscoree,mshtml= d3d9=n ' ] || wrong 'a WINEDLLOVERRIDES of the user'
 runs_in "$tmp/my prefix" --install-prefix "$installed" --install-prefix 'my prefix' --create
 grep -q "making a Wine prefix in $tmp/my prefix" "$tmp/err" || wrong 'a new prefix: nothing is said'
 [ "$(cat "$WINE_CALLS.boot")" = 'kernel32=b;mscoree,mshtml=' ] || wrong 'a new prefix with Mono or Gecko'
