@@ -380,6 +380,7 @@ X( scenario_identity, scenario_identity_asks, 30 )
 X( scenario_identity, scenario_identity_fibers, 30 )
 X( scenario_identity, scenario_identity_fiber_limits, 30 )
 X( scenario_identity, scenario_identity_fiber_return, 30 )
+X( scenario_identity, scenario_identity_scheduler_fibers, 30 )
 X( scenario_identity, scenario_identity_calls, 30 )
 
 X( scenario_io, scenario_io_event, 30 )

@@ -6,7 +6,7 @@
  *
  * Rows: B23, B27, D9; section 2.2. Bodies count what is not as it was; the main thread checks the counts.
  */
-#include "scenario_kit.h"
+#include "scenario_faults.h"
 
 #define FIBER_DEPTH 40                  /* pages of a fiber's stack: more than it begins with */
 #define FIBER_ROUNDS 10
@@ -19,7 +19,7 @@ static void *main_fiber;
 
 /* Wine commits stacks whole. On Windows all but the top of this one would still be reserved, with a
    guard page above; make it so here too. room: bytes below us that stay. */
-static void lazy_stack( SIZE_T room )
+static void lazy_fiber_stack( SIZE_T room )
 {
     NT_TIB *tib = kit_teb();
     char *bottom = *(char **)((char *)tib + 0x1478);           /* DeallocationStack [sdk] */
@@ -49,7 +49,7 @@ static void WINAPI fiber_body( void *arg )
     NT_TIB *tib = kit_teb();
     volatile char local;
 
-    lazy_stack( 0x4000 );
+    lazy_fiber_stack( 0x4000 );
     for (;;)
     {
         fibers.switched++;
@@ -187,7 +187,7 @@ static void WINAPI limits_fiber( void *arg )
     int i;
 
     yield_and_look( worker, &stack, 1 );        /* the first call since the switch */
-    lazy_stack( 0x4000 );
+    lazy_fiber_stack( 0x4000 );
     look_at_stack( &stack );
     for (i = 0; ; i++)
     {
@@ -213,7 +213,7 @@ static DWORD limits_body( struct kit_worker *worker )
         made[i] = CreateFiberEx( 0x1000, 0x100000, 0, limits_fiber, worker );
         if (!made[i]) fibers.failed++;
     }
-    lazy_stack( 0x4000 );
+    lazy_fiber_stack( 0x4000 );
     for (i = 0; i < LIMIT_ROUNDS && made[i]; i++)
     {
         yield_and_look( worker, &stack, 1 );
@@ -239,7 +239,7 @@ static DWORD limits_beside_body( struct kit_worker *worker )
     struct stack stack = own_stack();
     int i;
 
-    lazy_stack( 0x4000 );
+    lazy_fiber_stack( 0x4000 );
     for (i = 0; !limits_done && i < 100000; i++)
     {
         kit_yield( worker, NULL );
@@ -311,7 +311,7 @@ static DWORD return_body( struct kit_worker *worker )
     int i;
 
     if (!(made = CreateFiberEx( 0x1000, 0x100000, 0, return_fiber, worker ))) fibers.failed++;
-    lazy_stack( 0x4000 );
+    lazy_fiber_stack( 0x4000 );
     for (i = 1; made && i <= LIMIT_ROUNDS; i++)
     {
         yield_and_look( worker, &stack, 1 );
@@ -338,5 +338,93 @@ START_TEST( scenario_identity_fiber_return )
     kit_start();
     kit_finish();
     judge_limits( LIMIT_ROUNDS * 4 );
+    kit_check();
+}
+
+/* --- a SchedulerProc that executes from a fiber --- */
+
+#define SCHEDULER_ROUNDS 40
+
+static struct kit_worker *from_fibers;
+static void *left_fiber;                /* the scheduler was it before it switched to the one it is now */
+static LONG executed_there, handled_there, handled_here, upcalls_here;
+
+/* It never comes back, unless there is nothing to execute. */
+static void WINAPI executes_there( void *arg )
+{
+    if (seh_call( fault, NULL ) == EXCEPTION_ACCESS_VIOLATION) handled_there++;
+    go_deep( NULL, NULL, 4 );
+    executed_there++;
+    kit_execute( arg, from_fibers );
+    SwitchToFiber( left_fiber );
+}
+
+static void leave_by_fiber( struct kit_sched *sched )
+{
+    void *before = left_fiber, *made = CreateFiberEx( 0x1000, 0x40000, 0, executes_there, sched );
+
+    if (!made) return (void)fibers.failed++;
+    left_fiber = GetCurrentFiber();
+    if (before && before != main_fiber) DeleteFiber( before );
+    SwitchToFiber( made );
+}
+
+/* Each upcall begins on the stack on which EnterUmsSchedulingMode was called: exceptions are handled there,
+   it grows, and the TEB tells of it. */
+static BOOL fiber_upcall( struct kit_sched *sched, LONG reason, ULONG_PTR payload, PVOID param )
+{
+    struct stack *stack = &scheduler_stacks[sched->index];
+
+    (void)payload; (void)param;
+    if (reason == UmsSchedulerStartup)
+    {
+        *stack = own_stack();
+        lazy_fiber_stack( 0x4000 );
+        if (!(main_fiber = ConvertThreadToFiber( NULL ))) fibers.failed++;
+    }
+    look_at_stack( stack );
+    if (seh_call( fault, NULL ) == EXCEPTION_ACCESS_VIOLATION) handled_here++;
+    go_deep( NULL, NULL, ++upcalls_here );
+    look_at_stack( stack );
+    if (reason == UmsSchedulerThreadYield) leave_by_fiber( sched );
+    return FALSE;
+}
+
+static DWORD scheduled_body( struct kit_worker *worker )
+{
+    struct stack stack = own_stack();
+    int i;
+
+    for (i = 0; i < SCHEDULER_ROUNDS; i++)
+    {
+        kit_yield( worker, NULL );
+        look_at_stack( &stack );
+        if (i % 4 == 0 && seh_call( fault, NULL ) != EXCEPTION_ACCESS_VIOLATION) fibers.failed++;
+        if (i % 4 == 1) Sleep( 1 );
+    }
+    return 0;
+}
+
+/* Nobody says what Windows tells the TEB there, so a program must not need it; but one that looks for frames
+   between the limits finds those of the stack that it is on. */
+START_TEST( scenario_identity_scheduler_fibers )
+{
+    struct kit_sched *sched;
+
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    sched->on_upcall = fiber_upcall;
+    from_fibers = kit_add_worker( sched->list, scheduled_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( executed_there == SCHEDULER_ROUNDS && handled_there == executed_there,
+        "%ld executes on fibers, %ld exceptions handled there, expected %d\n", executed_there, handled_there,
+        SCHEDULER_ROUNDS );
+    unverified ok( upcalls_here > SCHEDULER_ROUNDS && handled_here == upcalls_here,
+                   "%ld exceptions handled in %ld upcalls\n", handled_here, upcalls_here );
+    unverified ok( !limits.base && !limits.bottom && !limits.limit && !limits.guard,
+                   "the TEB told another stack: %ld base, %ld end, %ld limit, %ld not in use\n", limits.base,
+                   limits.bottom, limits.limit, limits.guard );
+    ok( !limits.memory && !fibers.failed, "%ld wrong bytes, %ld failed\n", limits.memory, fibers.failed );
     kit_check();
 }

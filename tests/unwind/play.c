@@ -28,7 +28,7 @@ extern char ums_linux_syscall_end[];
 static struct ums_scheduler s;
 static struct ums_context w;
 static char __attribute__((aligned( 4096 ))) worker_stack[STACK], home[STACK];
-static int round_trips, parked_calls, preemptions, hook_calls, looks, by_stub, wrong_keys;
+static int round_trips, parked_calls, preemptions, stacks_back, hook_calls, looks, by_stub, wrong_keys;
 
 static char *teb( void )
 {
@@ -103,6 +103,12 @@ _Noreturn void ke_continue( struct ums_context *worker )
     ke_load_preempted( worker, worker->teb );   /* nobody gives it other registers */
 }
 
+void ke_scheduler_stack_back( struct ums_scheduler *scheduler )
+{
+    scheduler->stack_base = ((NT_TIB *)teb())->StackBase;
+    stacks_back++;
+}
+
 /* ---- the worker ---- */
 
 static void parked( struct ums_context *worker, void *arg )
@@ -120,6 +126,7 @@ static void worker_main( void )
     steps_root_bottom = steps_root_top = NULL;
     for (i = 0; i < 5; i++)
     {
+        if (i == 2) s.stack_base = worker_stack;        /* not what the TEB says */
         if (i == 3) __asm__ volatile( "fld1\n\tfldz\n\tfdivrp\n\tfstp %st(0)" );
         if (i == 4) __asm__ volatile( "fldcw %0" : : "m" (unmasked) );
         anchor_call( &anchors[1], ke_leave_carrier, (uint64_t)&w, (uint64_t)&s,
@@ -195,7 +202,7 @@ static void play_switch( int by_syscall )
     s.teb = teb();
     make_worker();
     ums_gs_by_syscall = by_syscall;
-    round_trips = parked_calls = preemptions = 0;
+    round_trips = parked_calls = preemptions = stacks_back = 0;
 
     steps_name( places, ARRAYSIZE( places ) );
     steps_begin();
@@ -203,9 +210,9 @@ static void play_switch( int by_syscall )
     anchor_call( &anchors[0], ke_scheduler_run, (uint64_t)&s, 0, 0, 0 );
     anchor_call( &anchors[0], ums_set_teb, (uint64_t)teb(), 0, 0, 0 );
     steps_end( by_syscall ? "switch, GS by system call" : "switch" );
-    ok( round_trips == 8 && parked_calls == 2 && preemptions == 1,
-        "%d round trips, %d times parked, %d times preempted", round_trips, parked_calls,
-        preemptions );
+    ok( round_trips == 8 && parked_calls == 2 && preemptions == 1 && stacks_back == 1,
+        "%d round trips, %d times parked, %d times preempted, %d stacks", round_trips, parked_calls,
+        preemptions, stacks_back );
 }
 
 /* ---- hooks ---- */

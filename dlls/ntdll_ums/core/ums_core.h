@@ -155,14 +155,16 @@ struct ums_scheduler
     void *base;                                 /* stack base of every activation */
     void (*proc)(void);                         /* SchedulerProc, called from assembly only */
     void *teb;                                  /* of the scheduler thread */
+    void *stack_base;                           /* what its TEB said of the stack at the Enter; also */
     struct ums_context *current;                /* the worker it executed last; read by itself, and
                                                    by whoever has stopped its thread */
     struct ums_list *list;                      /* referenced while in scheduling mode */
     struct ums_context *context;                /* the scheduler thread's own */
-    _Atomic uint64_t executed;                  /* executes, while they are counted (census.c); not
-                                                   reset when the slot is reused */
     _Atomic uint64_t carried, sent_home;        /* how often Execute continued a worker on this
                                                    thread, or at home; always counted, not reset */
+    _Atomic uint64_t executed;                  /* executes, while they are counted (census.c); not
+                                                   reset when the slot is reused */
+    void *stack_bottom, *exception_list;        /* these; see stack_base */
 
     _Atomic uint32_t preempters;                /* threads that have suspended this one for a moment:
                                                    PREEMPTERS_NOW, and how many ever; not reset */

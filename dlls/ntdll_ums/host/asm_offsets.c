@@ -19,6 +19,9 @@
 CHECK( ums_scheduler, base, SCHEDULER_BASE );
 CHECK( ums_scheduler, proc, SCHEDULER_PROC );
 CHECK( ums_scheduler, teb, SCHEDULER_TEB );
+CHECK( ums_scheduler, stack_base, SCHEDULER_STACK_BASE );
+CHECK( ums_scheduler, stack_bottom, SCHEDULER_STACK_BOTTOM );
+CHECK( ums_scheduler, exception_list, SCHEDULER_EXCEPTION_LIST );
 
 CHECK_CONTEXT( SegCs, CONTEXT_CS );
 CHECK_CONTEXT( SegSs, CONTEXT_SS );
@@ -36,6 +39,7 @@ CHECK( ums_context, kind, CONTEXT_KIND );
 CHECK( ums_context, preempted, CONTEXT_PREEMPTED );
 _Static_assert( WORKER_CARRIED == STATE_CARRIED, "hook_x86_64.S looks at the state" );
 _Static_assert( CONTEXT_WORKER == 0, "hook_x86_64.S compares the kind with 0" );
+_Static_assert( offsetof( NT_TIB, ExceptionList ) == TEB_EXCEPTION_LIST, "" );
 _Static_assert( offsetof( NT_TIB, StackBase ) == TEB_STACK_BASE, "" );
 _Static_assert( offsetof( NT_TIB, StackLimit ) == TEB_STACK_LIMIT, "" );
 

@@ -10,6 +10,9 @@
 #define SCHEDULER_BASE             0x00         /* struct ums_scheduler */
 #define SCHEDULER_PROC             0x08
 #define SCHEDULER_TEB              0x10
+#define SCHEDULER_STACK_BASE       0x18
+#define SCHEDULER_STACK_BOTTOM     0x50
+#define SCHEDULER_EXCEPTION_LIST   0x58
 
 #define CONTEXT_CS                 0x048        /* struct ums_context: the CONTEXT in it */
 #define CONTEXT_SS                 0x052
@@ -27,7 +30,8 @@
 
 #define STATE_CARRIED              4            /* enum worker_state */
 
-#define TEB_STACK_BASE             0x0008       /* TEB */
+#define TEB_EXCEPTION_LIST         0x0000       /* TEB */
+#define TEB_STACK_BASE             0x0008
 #define TEB_STACK_LIMIT            0x0010
 #define TEB_STACK_BOTTOM           0x1478
 #define TEB_STACK_GUARANTEED       0x1748

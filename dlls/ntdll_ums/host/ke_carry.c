@@ -74,6 +74,26 @@ int32_t ke_leave_home( struct ums_context *w,
     return ke_switch_home( w, parked, arg );
 }
 
+/* ---- a scheduler that has executed on another stack ---- */
+
+/* Called from assembly, in an upcall. SchedulerProc may become a fiber, or switch stacks like a
+   coroutine, and execute a worker there. Those frames are gone then: each activation begins on the
+   stack of the Enter, and its exceptions are handled only if the TEB tells of that stack. Nobody has
+   kept how far it has grown: in use is what was committed with the pages that the base is in. */
+void ke_scheduler_stack_back( struct ums_scheduler *s )
+{
+    NT_TIB *tib = (NT_TIB *)NtCurrentTeb();
+    char *limit = s->stack_bottom;
+    MEMORY_BASIC_INFORMATION info;
+
+    while (VirtualQuery( limit, &info, sizeof(info) ) && limit + info.RegionSize <= (char *)s->base)
+        limit += info.RegionSize;
+    tib->ExceptionList = s->exception_list;
+    tib->StackBase     = s->stack_base;
+    tib->StackLimit    = limit;
+    *(void **)((char *)tib + TEB_STACK_BOTTOM) = s->stack_bottom;
+}
+
 /* ---- preemption ---- */
 
 uint32_t ke_scheduler_tid( struct ums_scheduler *s )

@@ -248,6 +248,12 @@ no_user_part:                                   /* without x87 exceptions */
         fnstcw  0xc4(%rsp)
         movq    %rcx,0xc8(%rsp)
         movq    %rsp,SCHEDULER_BASE(%rcx)
+        movq    %gs:TEB_STACK_BASE,%rax
+        movq    %rax,SCHEDULER_STACK_BASE(%rcx)
+        movq    %gs:TEB_STACK_BOTTOM,%rax
+        movq    %rax,SCHEDULER_STACK_BOTTOM(%rcx)
+        movq    %gs:TEB_EXCEPTION_LIST,%rax
+        movq    %rax,SCHEDULER_EXCEPTION_LIST(%rcx)
         JUMP_WITH_FRAME .Lactivation, %rax
         .seh_endproc
 
@@ -262,7 +268,10 @@ no_user_part:                                   /* without x87 exceptions */
 
 /* rcx: s, edx: reason, r8: payload, r9: param; rsp: the base */
 .Lactivation:
-        movq    SCHEDULER_PROC(%rcx),%rax
+        movq    %gs:TEB_STACK_BASE,%rax
+        cmpq    %rax,SCHEDULER_STACK_BASE(%rcx)
+        jne     4f
+3:      movq    SCHEDULER_PROC(%rcx),%rax
         movl    %edx,%ecx
         movq    %r8,%rdx
         movq    %r9,%r8
@@ -274,6 +283,19 @@ no_user_part:                                   /* without x87 exceptions */
         addq    $0xd8,%rsp
         POP_NONVOLATILE
         ret
+
+/* It has executed its last worker on another stack, and told the TEB of that one. What was in these
+   registers is in the base. */
+4:      movq    %rcx,%rbx
+        movl    %edx,%esi
+        movq    %r8,%rdi
+        movq    %r9,%r12
+        call    ke_scheduler_stack_back         /* ( s ) */
+        movq    %rbx,%rcx
+        movl    %esi,%edx
+        movq    %rdi,%r8
+        movq    %r12,%r9
+        jmp     3b
         .seh_endproc
 
 /* ---- a carried worker ---- */
