@@ -317,10 +317,8 @@ START_TEST( completion_list_deleted_dead )
     pDeleteUmsCompletionList( list );
 }
 
-/* D7 the same, used for another thread [guess] */
-START_TEST( completion_list_reused_dead )
+static void use_again( PUMS_COMPLETION_LIST list, PUMS_COMPLETION_LIST next )
 {
-    PUMS_COMPLETION_LIST list = list_create();
     struct worker workers[2] = { { 0 } };
     int i;
 
@@ -328,16 +326,31 @@ START_TEST( completion_list_reused_dead )
     for (i = 0; i < 2; i++)
     {
         CloseHandle( workers[i].thread );
-        if (!ok( bind_again( &workers[i], list ), "5 not used again, error %lu\n", GetLastError() ))
+        if (!ok( bind_again( &workers[i], next ), "5 not used again, error %lu\n", GetLastError() ))
             return;
     }
-    finish_workers( list, NULL, 0, 2 );
+    if (next != list) unverified ok( list_stays_empty( list, 0 ), "D7 still on the list of before\n" );
+    finish_workers( next, NULL, 0, 2 );
     for (i = 0; i < 2; i++)
     {
         ok( workers[i].finished, "5 worker %d did not run\n", i );
         ok( worker_delete( &workers[i] ), "context not deleted, error %lu\n", GetLastError() );
     }
+}
+
+/* D7 the same, used for another thread [guess] */
+START_TEST( completion_list_reused_dead )
+{
+    PUMS_COMPLETION_LIST list = list_create(), other = list_create();
+
+    push( "on another list" );
+    use_again( list, other );
+    pop();
+    push( "on the same list" );
+    use_again( list, list );
+    pop();
     pDeleteUmsCompletionList( list );
+    pDeleteUmsCompletionList( other );
 }
 
 static DWORD WINAPI finish_again( void *arg )
