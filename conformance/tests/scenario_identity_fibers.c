@@ -364,7 +364,7 @@ static void leave_by_fiber( struct kit_sched *sched )
     void *before = left_fiber, *made = CreateFiberEx( 0x1000, 0x40000, 0, executes_there, sched );
 
     if (!made) return (void)fibers.failed++;
-    left_fiber = GetCurrentFiber();
+    left_fiber = ((NT_TIB *)kit_teb())->FiberData;
     if (before && before != main_fiber) DeleteFiber( before );
     SwitchToFiber( made );
 }
