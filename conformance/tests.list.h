@@ -21,6 +21,7 @@ X( completion_list, list_event_signal, 20 )
 X( completion_list, list_event_late, 20 )
 X( completion_list, list_shared, 20 )
 X( completion_list, completion_list_deleted_dead, 20 )
+X( completion_list, completion_list_killed_suspended, 20 )
 X( completion_list, completion_list_reused_dead, 20 )
 
 X( context, context_create_delete, 20 )

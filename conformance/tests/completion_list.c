@@ -317,6 +317,36 @@ START_TEST( completion_list_deleted_dead )
     pDeleteUmsCompletionList( list );
 }
 
+/* 5 a suspended thread can be terminated, with the exit code asked for [doc]. The worker is delivered, and
+ * the next one that gets its memory is woken like any other. */
+START_TEST( completion_list_killed_suspended )
+{
+    PUMS_COMPLETION_LIST list = list_create();
+    struct worker worker = { 0 }, later[2] = { { 0 } };
+    DWORD status = 0;
+    int i;
+
+    if (!ok( worker_create( &worker, list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() ))
+        return;
+    ok( list_wait( list ) == worker.context, "not queued\n" );
+    for (i = 0; i < 3; i++)
+        ok( SuspendThread( worker.thread ) == (DWORD)i, "5 suspension %d: error %lu\n", i, GetLastError() );
+    ok( TerminateThread( worker.thread, 0x77 ), "5 TerminateThread: error %lu\n", GetLastError() );
+    ok( !WaitForSingleObject( worker.thread, WAIT_BOUND ), "5 not signalled\n" );
+    ok( GetExitCodeThread( worker.thread, &status ) && status == 0x77, "5 exit code %lx\n", status );
+    take_one( list, worker.context );
+    ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
+    for (i = 0; i < 2; i++)
+    {
+        if (!ok( worker_create( &later[i], list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() ))
+            return;
+        take_one( list, later[i].context );
+    }
+    finish_workers( list, later, 2, 2 );
+    for (i = 0; i < 2; i++) ok( worker_delete( &later[i] ), "not deleted: %lu\n", GetLastError() );
+    pDeleteUmsCompletionList( list );
+}
+
 static void use_again( PUMS_COMPLETION_LIST list, PUMS_COMPLETION_LIST next )
 {
     struct worker workers[2] = { { 0 } };

@@ -221,6 +221,56 @@ static void check_code_page( DWORD protect )
     code_page = NULL;
 }
 
+/* A thread runs in the page meanwhile. A fetch from a page that is not executable would be an access
+ * violation there; it is counted, and tried again. */
+static volatile LONG stop_running, runs, faults;
+
+static LONG WINAPI count_fault( EXCEPTION_POINTERS *e )
+{
+    if ((BYTE *)e->ExceptionRecord->ExceptionAddress - code_page >= PAGE) return EXCEPTION_CONTINUE_SEARCH;
+    faults++;
+    return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+static DWORD WINAPI run_in_page( void *unused )
+{
+    int (*next)( int );
+
+    memcpy( &next, &code_page, sizeof(next) );
+    while (!stop_running) runs = next( runs );
+    return (DWORD)(ULONG_PTR)unused;
+}
+
+static void check_running_page( void )
+{
+    static const BYTE code[] = { 0x8d, 0x41, 0x01, 0xc3 };     /* lea 1(%rcx),%eax; ret */
+    void *handler = AddVectoredExceptionHandler( 1, count_fault );
+    struct patch patch = { 0 };
+    HANDLE thread;
+    DWORD old;
+    int i;
+
+    code_page = VirtualAlloc( NULL, PAGE, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
+    memcpy( code_page, code, sizeof(code) );
+    ok( VirtualProtect( code_page, PAGE, PAGE_EXECUTE_READ, &old ), "error %lu", GetLastError() );
+    thread = CreateThread( NULL, 0, run_in_page, NULL, 0, NULL );
+    while (!runs) SwitchToThread();
+    ok( patch_add( &patch, code_page + 64, 1 ), "no room" );
+    for (i = 0; i < 2000 && !faults; i++)
+    {
+        ok( patch_apply( &patch ), "not written" );
+        patch_undo( &patch );
+    }
+    stop_running = 1;
+    WaitForSingleObject( thread, INFINITE );
+    ok( !faults, "%ld faults of a thread in the page, after %d writes", faults, i );
+    CloseHandle( thread );
+    patch_free( &patch );
+    RemoveVectoredExceptionHandler( handler );
+    VirtualFree( code_page, 0, MEM_RELEASE );
+    code_page = NULL;
+}
+
 /* pages that the process has above its image, within an RVA's reach */
 static SIZE_T committed_above( HANDLE process, BYTE *base )
 {
@@ -316,6 +366,7 @@ int main(void)
     test_patch();
     check_code_page( PAGE_EXECUTE_READ );
     check_code_page( PAGE_EXECUTE_READWRITE );
+    check_running_page();
     test_inject();
     return test_end();
 }

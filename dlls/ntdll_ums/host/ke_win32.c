@@ -26,8 +26,10 @@
 #define AWAKE            ((uintptr_t)0)         /* a value of asleep that is no address */
 #define HAS_TO_END       ((uintptr_t)1)
 #define SLEEPER_LOOK     10                     /* ms */
+#ifndef SLEEPER_PATIENCE
 #define SLEEPER_PATIENCE 100000000              /* 100 ns: a thread that has not ended itself by then
                                                    is terminated where it is */
+#endif
 
 NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
 NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
