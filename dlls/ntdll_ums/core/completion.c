@@ -313,13 +313,14 @@ ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
     return *first ? STATUS_SUCCESS : STATUS_TIMEOUT;
 }
 
-/* Without the mark a READY one is the last of its chain. If it is killed, its link is a list's, which
-   must stay whole: so the link is not even read, of a QUEUED or dead one on a list neither.
-   A dead one that was dequeued once more is in two chains: it is the last of the first chain, and has a
-   link to the rest of the second. Whoever walks the first chain cannot be told from whoever walks the
-   second, and may get that rest. Nothing is lost with it. Nobody writes the link any more, and it is
-   consumed by one exchange: one of the two gets the whole rest, the other one NULL. Both have dequeued
-   from this list, so either would have been given those workers. */
+/* A READY worker without the mark is the last of its chain. If it is killed, its link belongs to a
+   list, which must stay whole. So this does not even read the link, nor that of a QUEUED or dead worker
+   on a list.
+   A dead worker that was dequeued once more is in two chains: it is the last of the first one, and its
+   link leads to the rest of the second. A client that walks the first chain looks the same as one that
+   walks the second, and may get that rest. No worker is lost: nobody writes the link any more, and one
+   exchange consumes it, so one of the two clients gets the whole rest, the other one NULL. Both have
+   dequeued from this list, so either might have been given those workers. */
 static int is_last( struct ums_context *context )
 {
     uint64_t word = atomic_load( &context->word );

@@ -1,6 +1,6 @@
 /*
- * Is a worker's home thread inside a call of its program? What tells a call made in a callback out
- * of another call from one of its own.
+ * Is a worker's home thread inside a call of its program? This tells a call that is made in a callback
+ * of another call from an outermost one.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -13,14 +13,14 @@
  *     NESTED  --it returns, or its frame was left---------> CALL
  *     any     --park: the thread itself sleeps, its worker is away--> PARKED --unpark--> as before
  *
- * Written by the home thread alone, and never on a carrier: what runs there, exception handlers of
- * the program included, has to go home like anything else. Others look only when that thread stands
- * still (ke_context.c).
+ * Only the home thread writes this, never a carrier: code that runs on a carrier, exception handlers
+ * of the program included, goes home for its calls. Other threads read it only while the home thread
+ * is suspended (ke_context.c).
  *
- * Whoever abandons a call that the scheduler may have been told of has to return the worker
- * (ums_worker_back), because that call has no end.
+ * Code that abandons a call of which the scheduler may have been told has to call ums_worker_back,
+ * because that call never returns.
  *
- * The stack pointer decides: stacks grow downwards, so a frame below the caller's was left.
+ * The stack pointer decides: stacks grow downwards, so a frame below the caller's no longer exists.
  */
 #ifndef UMS_INSIDE_H
 #define UMS_INSIDE_H
@@ -52,7 +52,7 @@ static inline int inside_any( const struct ums_inside *inside )
     return inside->place != INSIDE_NOTHING;
 }
 
-/* A call whose frame is here is handed on, and has returned. */
+/* The hook hands on a call whose frame is here; the call has returned. */
 static inline void inside_enter( struct ums_inside *inside, uintptr_t here )
 {
     inside->call  = here;
@@ -76,7 +76,7 @@ static inline int inside_was_left( const struct ums_inside *inside, uintptr_t sp
     return (inside->place == INSIDE_CALL || inside->place == INSIDE_NESTED) && sp >= inside->call;
 }
 
-/* A call in it begins, whose frame is here. Returns what the end of it wants. */
+/* A call whose frame is here begins inside another one. Returns the argument for inside_unnest. */
 static inline struct ums_inside inside_nest( struct ums_inside *inside, uintptr_t here )
 {
     struct ums_inside before = *inside;

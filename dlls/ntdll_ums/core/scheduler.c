@@ -24,10 +24,10 @@
 #define FAULT_LOOK     100000
 #define FAULT_LOOK_MAX 1600000
 
-/* 100 ns. A look whether a worker's thread sleeps takes about as long as this; whoever asks for a
-   shorter grace period is told without one. And so long the wineserver may take to answer. */
+/* 100 ns. A look whether a worker's thread sleeps takes about LOOK_TAKES; with a shorter grace period
+   there are no looks. The wineserver may take ANSWER_PATIENCE to answer a request. */
 #define LOOK_TAKES      500
-#define SECOND_LOOK     4                       /* after such a part of the grace period */
+#define SECOND_LOOK     4                       /* the second look: after 1/4 of the grace period */
 #define ANSWER_PATIENCE 10000000
 
 /* Cache lines of a saved user part, and the frame above it. */
@@ -74,13 +74,13 @@ struct watch
     uint64_t call;                              /* the state word of the call found, 0: none */
     int64_t  since;                             /* when it was found */
     int64_t  look;                              /* when to look whether its thread sleeps */
-    int      asleep;                            /* it did at the last look, there: */
+    int      asleep;                            /* it slept at the last look, at: */
     struct ke_place bed;
     int64_t  tick;                              /* until the next look */
     int      idle;                              /* looks in a row that found none */
     uint64_t faulted;                           /* the state word, if it slept for a page; or 0 */
-    struct ke_place place;                      /* where */
-    int64_t  interval, next;                    /* when to look for that */
+    struct ke_place place;                      /* where it slept for the page */
+    int64_t  interval, next;                    /* of the looks for page faults */
 };
 
 /* Take the worker as blocked in the call that this word belongs to. The name of the call is read
@@ -101,8 +101,8 @@ static int take_blocked( struct ums_scheduler *s, uint64_t word )
 /* A call takes longer than the grace period. On Windows only a thread that sleeps is blocked. A
    thread that waits for a CPU on a busy machine is not, and may hold a lock that its SchedulerProc
    needs. So the worker is taken if its thread slept in the same place at two looks. The second one
-   comes soon after the first; if the thread is elsewhere by then it comes on, and the next look can
-   wait. Where the host cannot tell, the worker is taken at once. The thread may wake up right after
+   comes soon after the first; if the thread is elsewhere by then it makes progress, and the next look
+   can wait. Where the host cannot tell, the worker is taken at once. The thread may wake up right after
    the second look. Then it has slept, and clients expect reports of calls that are already over. */
 static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
 {

@@ -155,7 +155,7 @@ struct ums_scheduler
     void *base;                                 /* stack base of every activation */
     void (*proc)(void);                         /* SchedulerProc, called from assembly only */
     void *teb;                                  /* of the scheduler thread */
-    void *stack_base;                           /* what its TEB said of the stack at the Enter; also */
+    void *stack_base;                           /* the stack fields of its TEB at the Enter: this, */
     struct ums_context *current;                /* the worker it executed last; read by itself, and
                                                    by whoever has stopped its thread */
     struct ums_list *list;                      /* referenced while in scheduling mode */
@@ -164,15 +164,16 @@ struct ums_scheduler
                                                    thread, or at home; always counted, not reset */
     _Atomic uint64_t executed;                  /* executes, while they are counted (census.c); not
                                                    reset when the slot is reused */
-    void *stack_bottom, *exception_list;        /* these; see stack_base */
+    void *stack_bottom, *exception_list;        /* and these */
 
     _Atomic uint32_t preempters;                /* threads that have suspended this one for a moment:
                                                    PREEMPTERS_NOW, and how many ever; not reset */
     struct ums_upcall upcall;                   /* written by the poster before posted, or by the
                                                    scheduler itself */
     _Atomic uint32_t posted;                    /* upcall is complete (release / acquire). While it
-                                                   is 0 the thread must not be killed, */
-    _Atomic uint32_t waiting;                   /* except where it waits for the post */
+                                                   is 0 the thread must not be killed, unless it is
+                                                   waiting */
+    _Atomic uint32_t waiting;                   /* it waits for the post */
     _Atomic uint32_t watching;                  /* the waiting scheduler looks once every grace
                                                    period */
     _Atomic uint32_t killed;                    /* the thread has to end, with this status, when it
@@ -346,17 +347,17 @@ void ums_list_ref( struct ums_list *list );
 struct ums_list *ums_list_of( struct ums_context *context );
 void ums_list_unref( struct ums_list *list );
 void ums_list_push( struct ums_list *list, struct ums_context *context );
-/* A worker that ends, before it can be seen dead; ums_list_push follows. */
+/* Called before a worker that ends can be seen dead; ums_list_push follows. */
 void ums_list_will_push( struct ums_list *list, struct ums_context *context );
-/* Of a dead one: it is on no list any more. 0: not yet, try again. */
+/* Take a dead worker off its list. 0: another thread is using its link, try again. */
 int  ums_list_forget( struct ums_context *context );
 struct ums_context *ums_list_take( struct ums_list *list );
 /* timeout: relative, 100 ns; NULL: for ever. STATUS_TIMEOUT when nothing came */
 ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
                           struct ums_context **first );
 struct ums_context *ums_list_next( struct ums_context *context );
-/* Nobody needs the link of this one any more. One that has been killed meanwhile goes to its list
-   now (deliver), or is forgotten. */
+/* Nobody needs the link of this worker any more. If it was killed meanwhile, it goes to its list now
+   (deliver), or is forgotten. */
 void ums_list_walked( struct ums_context *context, int deliver );
 
 /* ---- context.c ---- */
@@ -365,7 +366,7 @@ extern struct ums_pool ums_context_pool;
 
 int  ums_context_init( void );
 struct ums_context *ums_context_check( void *handle );
-static inline int ums_context_slot( const void *handle );     /* it points at one, live or not */
+static inline int ums_context_slot( const void *handle );     /* at a slot, live or not */
 uint32_t ums_context_index( const struct ums_context *context );
 ums_status ums_context_create( struct ums_context **context );
 ums_status ums_context_delete( void *handle );
@@ -424,8 +425,8 @@ extern int ums_page_faults;                     /* workers that sleep for a page
                                                    written at start */
 extern int ums_carry;                           /* the engine is carry; written at start, and set to
                                                    0 if a hook fails later */
-extern int ums_straight;                        /* and nobody counts or records each Execute;
-                                                   written with it */
+extern int ums_straight;                        /* ums_carry is 1, and nobody counts or records each
+                                                   Execute; written with ums_carry */
 
 extern struct ums_pool ums_scheduler_pool;
 
@@ -452,8 +453,8 @@ void ums_worker_end( struct ums_context *w );
 /* The worker itself, at home or on a carrier. Those that enter the kernel return at home. */
 static inline int ums_worker_is_carried( struct ums_context *w );
 
-/* Whoever suspends a scheduler's thread for a moment only calls the first of these before that, and
-   the second when the thread goes on, or the suspension has become final. A thread that stops here
+/* A thread that suspends a scheduler's thread for a moment calls the first of these before that, and
+   the second when the scheduler's thread continues, or the suspension has become final. A thread that stops here
    for ever leaves the number too high: ke_preempt then gives up after UMS_PATIENCE where the program
    has suspended the carrier. */
 #define PREEMPTERS_NOW  0xffffu
@@ -469,8 +470,8 @@ static inline void ums_preempter_ends( struct ums_scheduler *s )
     atomic_fetch_sub( &s->preempters, 1 );
 }
 
-/* How many other momentary suspensions there may be. before: what begins returned. To be called when
-   the thread has been suspended: all that were made before that had begun by then. One that has
+/* How many other momentary suspensions there may be. before: what ums_preempter_begins returned. Call
+   this when the thread has been suspended: all suspensions that were made before had begun by then. One that has
    begun and ended meanwhile is counted too, because its suspension may have been seen. */
 static inline uint32_t ums_preempters_since( struct ums_scheduler *s, uint32_t before )
 {

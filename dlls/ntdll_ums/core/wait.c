@@ -55,13 +55,13 @@ static int is_waiting( uint64_t word )
     return word_state( word ) == WORKER_BLOCKED && (word & WORD_WAITS);
 }
 
-/* Is it still the wait that before was of? Others change flags meanwhile. */
+/* Is it still the wait that the word `before` belonged to? Other threads may change flags meanwhile. */
 static int is_same_wait( uint64_t word, uint64_t before )
 {
     return is_waiting( word ) && (word & WORD_SEQ_MASK) == (before & WORD_SEQ_MASK);
 }
 
-/* End the wait that word was seen of. */
+/* End the wait that the word `seen` belongs to, unless it has ended. */
 static void end_this_wait( struct ums_context *w, uint64_t seen )
 {
     uint64_t word = seen, next;
@@ -85,8 +85,9 @@ static void end_wait( struct ums_context *w, uint64_t seen )
     atomic_fetch_sub( &ums_waits_ending, 1 );
 }
 
-/* Behind the entry into the state: has an alert come before it? From then on w may be another's;
-   what is read here too late ends nothing, because end_wait looks at the word. */
+/* Called after the worker has changed its state: has an alert, or the end of the wait for an object,
+   come before that? The worker may run elsewhere by now. A value that is read here too late ends
+   nothing, because end_wait compares the word. */
 static int was_alerted( struct ums_context *w )
 {
     switch (atomic_load( &w->wait_for ))
@@ -99,10 +100,10 @@ static int was_alerted( struct ums_context *w )
 
 /* ---- into the wait ---- */
 
-/* On the scheduler's stack. A scheduler that pushes must not be killed between push and signal
-   (scheduler_expect). Whoever has killed the worker may have found this carrier standing still, in
-   our code, and left the rest to it (ums_worker_killed): SUSPENDED and kill_pending were set by
-   then. */
+/* Runs on the scheduler's stack. A scheduler that pushes must not be killed between push and signal
+   (scheduler_expect). A thread that has killed the worker may have found this carrier suspended in
+   our code, and left the rest to it (ums_worker_killed). It had set SUSPENDED and kill_pending
+   before. */
 _Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context *w, uintptr_t arg )
 {
     const uint64_t to = (WORKER_BLOCKED | WORD_PREEMPTED | WORD_WAITS) + WORD_SEQ;
@@ -126,8 +127,8 @@ _Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context 
     ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
 }
 
-/* At home, in the parking place. arg is on the worker's stack: good until the state changes. Where
-   nobody is carried the worker goes on here, and so does one that must stay. */
+/* Runs at home, in the parking place. arg is on the worker's stack, and valid until the state
+   changes. With handoff the worker continues here, and so does one that must stay at home. */
 static void parked_wait( struct ums_context *w, void *arg )
 {
     int64_t deadline = *(int64_t *)arg;
@@ -139,19 +140,19 @@ static void parked_wait( struct ums_context *w, void *arg )
     for (;;)
     {
         ums_worker_busy( w, 1 );                /* the scheduler waits for the post */
-        flags = WORD_PREEMPTED | WORD_WAITS | ums_worker_must_stay( w ); /* nobody stops it now */
+        flags = WORD_PREEMPTED | WORD_WAITS | ums_worker_must_stay( w ); /* busy: nobody stops it */
         mark = ums_mark( w );
         word = atomic_load( &w->word );
         do
         {
-            owner = w->owner;                   /* of this word */
+            owner = w->owner;                   /* belongs to this word */
             next = ((word + WORD_SEQ) & ~WORD_STATE) | WORKER_BLOCKED | flags;
         }
         while (word_state( word ) == WORKER_RUNNING &&
                !atomic_compare_exchange_weak( &w->word, &word, next ));
         if (word_state( word ) == WORKER_RUNNING) break;
         ums_worker_busy( w, -1 );
-        /* Somebody has taken it off its scheduler, and it goes on: it has to be scheduled first. */
+        /* Another thread has taken the worker off its scheduler. It has to be executed first. */
         ums_worker_queue_at_home( w );
     }
     ums_note( mark, owner, EVENT_BLOCK, call );
@@ -180,7 +181,7 @@ int ums_alert_take( struct ums_context *w )
     return atomic_exchange( &w->alert, 0 ) != 0;
 }
 
-/* wait_for is of this word or of a later wait, and then the exchange fails. */
+/* wait_for belongs to this word; or to a later wait, and then the exchange fails. */
 int ums_alert( struct ums_context *w )
 {
     uint64_t word;
@@ -196,7 +197,7 @@ int ums_alert( struct ums_context *w )
 
 /* ---- objects ---- */
 
-/* As for an alert: over is set, then the state is looked at. */
+/* As for an alert: this sets `over`, then reads the state. */
 void ums_wait_over( struct ums_context *w )
 {
     uint64_t word;
@@ -214,8 +215,8 @@ int ums_wait_is( const struct ums_context *w, uint64_t word )
 
 /* ---- by the timer ---- */
 
-/* deadline: where it is kept. Stored before the state, so it belongs to this word, or to a later
-   wait. */
+/* The worker stores *deadline before it changes its state. So the deadline belongs to this word, or to
+   a later wait. */
 int64_t ums_wait_look( struct ums_context *w, _Atomic int64_t *deadline, int64_t now )
 {
     uint64_t word = atomic_load( &w->word );

@@ -16,7 +16,7 @@ enum wait_for
     WAIT_FOR_OBJECT                             /* ums_wait_over does; objects_wait.c */
 };
 
-extern int ums_waits_here;                      /* workers wait so; written at start */
+extern int ums_waits_here;                      /* workers wait without threads; written at start */
 extern _Atomic uint32_t ums_waits_ending;       /* threads that are ending a wait at the moment */
 
 /* ---- wait.c ---- */
@@ -31,10 +31,10 @@ int ums_alert_take( struct ums_context *w );
    thread, too. */
 int ums_alert( struct ums_context *w );
 
-/* Whoever has ended what the worker's record says, under the lock of objects.c: its wait, if it is in
-   it already. */
+/* Called, with the lock of objects.c held, after the worker's record was ended: end the worker's wait,
+   if it waits already. */
 void ums_wait_over( struct ums_context *w );
-/* Does it still wait, and is it the wait that word was seen of? */
+/* Does the worker still wait, in the wait that this word belongs to? */
 int ums_wait_is( const struct ums_context *w, uint64_t word );
 
 /* ---- timer.c ---- */
