@@ -2,7 +2,8 @@
  * A worker's thread ends, and nobody in the process has ended it: its scheduler has to get control
  * back. Without an argument the worker uses up its stack, and nobody handles that. Wine ends such a
  * thread without a call of Windows (Windows ends the process). "outside": another process ends it,
- * this program with the id of the thread as its argument.
+ * this program with the id of the thread as its argument. "local": the same, while the worker waits for
+ * an event that only this process knows; the dead take no signal.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -13,6 +14,7 @@
 #include <string.h>
 
 static int outside;
+static HANDLE event;                            /* NULL: not "local" */
 
 static int __attribute__((noinline)) deeper( volatile char *above )
 {
@@ -37,6 +39,15 @@ static DWORD WINAPI sleeps( void *arg )
     (void)arg;
     inside = 1;
     Sleep( INFINITE );
+    return 0;
+}
+
+/* The first wait with a time-out is its thread's: there is no timer yet. */
+static DWORD WINAPI waits_for_event( void *arg )
+{
+    (void)arg;
+    inside = 1;
+    WaitForSingleObject( event, 10 * LIMIT );
     return 0;
 }
 
@@ -83,19 +94,30 @@ static DWORD WINAPI waits_for_it( void *arg )
     return 0;
 }
 
+static void check_event( void )
+{
+    ok( SetEvent( event ), "not set, error %lu", GetLastError() );
+    ok( !WaitForSingleObject( event, 0 ), "the dead thread took the signal" );
+    CloseHandle( event );
+}
+
 static void nothing( void )
 {
 }
 
 int main( int argc, char **argv )
 {
-    outside = argc > 1 && !strcmp( argv[1], "outside" );
+    int local = argc > 1 && !strcmp( argv[1], "local" );
+
+    outside = local || (argc > 1 && !strcmp( argv[1], "outside" ));
     if (argc > 1 && !outside) return kill_thread( atoi( argv[1] ) );
     load_shim();
     SetErrorMode( SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX );
-    run_round( outside ? sleeps : overflows, NULL, waits_for_it, nothing );
+    if (local) event = CreateEventA( NULL, FALSE, FALSE, NULL );
+    run_round( local ? waits_for_event : outside ? sleeps : overflows, NULL, waits_for_it, nothing );
     ok( ended == 2, "%ld workers have ended", ended );
     if (ended == 2) end_round();
+    if (local && ended == 2) check_event();
     fflush( stdout );
     return test_end();
 }

@@ -33,7 +33,8 @@
     X( a_worker_waits_and_is_told ) \
     X( a_signal_before_the_state_is_not_lost ) \
     X( a_new_wait_ends_the_one_before ) \
-    X( the_timer_ends_a_workers_wait )
+    X( the_timer_ends_a_workers_wait ) \
+    X( a_thread_that_is_gone_takes_no_signal )
 
 #define X( name ) void name( void **state );
 OBJECTS_TESTS( X )

@@ -149,3 +149,48 @@ void every_signal_is_taken_once( void **state )
     assert_int_equal( state_of( object ), 0 );
     finish();
 }
+
+/* ---- ended from outside ---- */
+
+static struct ums_context of_the_dead, of_another;
+
+static void *die_waiting( void *context )
+{
+    struct object_wait *wait;
+    ums_status status;
+    uint32_t tid = ke_thread_id();
+
+    ke_set_current( context );
+    ums_objects_lock();
+    ums_object_wait( &object, 1, 0, 0, NULL, &wait, &status );
+    ums_objects_unlock();
+    return (void *)(uintptr_t)tid;
+}
+
+/* First in the queue are two who never come back: one is known by its context, one by its id. */
+void a_thread_that_is_gone_takes_no_signal( void **state )
+{
+    pthread_t threads[3];
+    void *tid;
+
+    (void)state;
+    begin( OBJECT_SYNCHRONIZATION, 0, 0 );
+    atomic_store( &ums_objects_made, 1 );
+    start( threads, 1, die_waiting, &of_the_dead );
+    pthread_join( threads[0], NULL );
+    start( threads + 1, 1, die_waiting, NULL );
+    pthread_join( threads[1], &tid );
+    start( threads + 2, 1, wait_once, NULL );
+    until_waits( object, 3 );
+    ums_objects_context_gone( &of_another );
+    assert_true( has_waits( object, 3 ) );
+    ums_objects_context_gone( &of_the_dead );
+    assert_true( has_waits( object, 2 ) );
+    ums_objects_thread_gone( (uint32_t)(uintptr_t)tid );
+    assert_true( has_waits( object, 1 ) );
+    set( object );
+    join( threads + 2, 1 );
+    assert_int_equal( atomic_load( &ended ), 1 );
+    assert_int_equal( state_of( object ), 0 );
+    finish();
+}

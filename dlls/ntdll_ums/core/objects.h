@@ -66,6 +66,7 @@ struct object_wait
     ums_status status;
     struct ums_context *worker;                 /* who waits without its thread, or NULL */
     _Atomic uint32_t tid;                       /* whose thread waits; 0: a worker's, or not in use */
+    _Atomic(struct ums_context *) context;      /* of that thread, or NULL */
     uint32_t all, count;
     _Atomic uint32_t arrives;                   /* arriving of its objects counts it */
     struct object_link *links;                  /* count of them: own, or a block of the pool */
@@ -140,6 +141,9 @@ int ums_object_thread_arrives( uint32_t tid );
 /* By whoever has ended a thread: it waits no more. */
 void ums_objects_thread_gone( uint32_t tid );
 void ums_objects_worker_gone( struct ums_context *w );
+/* The same by the warden, who has no handle of the thread: its id may be another thread's already. The
+   context is still that of the thread which has ended. */
+void ums_objects_context_gone( const struct ums_context *context );
 /* wait.c: the time of a worker's wait is over; word: as it was seen. */
 void ums_object_time_over( struct ums_context *w, uint64_t word );
 

@@ -80,6 +80,7 @@ struct object_wait *ums_object_wait_record( struct ums_context *worker, uint32_t
     }
     wait->count   = count;
     wait->worker  = worker;
+    atomic_store( &wait->context, worker ? NULL : ke_current() );
     atomic_store( &wait->tid, worker ? 0 : ke_thread_id() );
     atomic_store( &wait->arrives, 0 );
     atomic_store( &wait->state, WAIT_PENDING );
@@ -186,20 +187,46 @@ int ums_object_thread_arrives( uint32_t tid )
     return 0;
 }
 
-/* The id is nobody else's as long as whoever has ended the thread holds a handle of it. */
-void ums_objects_thread_gone( uint32_t tid )
+static int is_of( const struct object_wait *wait, uint32_t tid, const struct ums_context *context )
+{
+    uint32_t now = atomic_load( &wait->tid );
+
+    return now && (context ? atomic_load( &wait->context ) == context : now == tid);
+}
+
+static void end_waits( uint32_t tid, const struct ums_context *context )
 {
     uint32_t i;
 
-    if (!atomic_load( &ums_objects_made )) return;
     ums_objects_lock();
     for (i = 0; i < ums_pool_made( &waits ); i++)
     {
         struct object_wait *wait = ums_pool_any( &waits, i );
 
-        if (atomic_load( &wait->tid ) != tid) continue;
+        if (!is_of( wait, tid, context )) continue;
         gone( wait );
         give_back( wait );
     }
     ums_objects_unlock();
+}
+
+/* The id is nobody else's as long as whoever has ended the thread holds a handle of it. */
+void ums_objects_thread_gone( uint32_t tid )
+{
+    if (atomic_load( &ums_objects_made )) end_waits( tid, NULL );
+}
+
+/* Its record is there and stays: nobody but its thread gives it back. The lock is not taken without
+   need: a thread that another process ends while it holds the lock never gives it up. */
+void ums_objects_context_gone( const struct ums_context *context )
+{
+    uint32_t i;
+
+    if (!atomic_load( &ums_objects_made )) return;
+    for (i = 0; i < ums_pool_made( &waits ); i++)
+    {
+        if (!is_of( ums_pool_any( &waits, i ), 0, context )) continue;
+        end_waits( 0, context );
+        return;
+    }
 }

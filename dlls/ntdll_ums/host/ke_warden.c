@@ -21,6 +21,7 @@
 
 #include <windows.h>
 #include <winternl.h>
+#include "core/objects.h"
 #include "core/patience.h"
 #include "core/ums_core.h"
 #include "syscalls/hook/native.h"
@@ -298,6 +299,7 @@ static int is_gone( struct ums_context *context, uint32_t thread )
     if (atomic_load( &ke_own( context )->killed_here ) ||
         atomic_load( &ke_own( context )->life.thread ) != thread)
         return 1;
+    ums_objects_context_gone( context );        /* first: behind the rest it may be another thread's */
     if (context->kind == CONTEXT_WORKER) return worker_is_gone( context );
     if (context->scheduler) ums_scheduler_gone( context );
     return 1;
