@@ -1,12 +1,11 @@
 /*
- * Scenarios: events and semaphores that only this process knows, and those that others come to know.
+ * Scenarios: events and semaphores that only this process knows.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Whether a handle has a copy, is inheritable or is the event of an I/O request makes no difference to
- * what the object does [doc]. So no signal is lost or doubled when one of the plainest kind gets a
- * second handle while others wait for it. What such an object answers: scenario_object_answers.c.
+ * What becomes of one that others get to know: scenario_object_known.c. What such an object answers:
+ * scenario_object_answers.c.
  */
 #define _WIN32_WINNT 0x0602
 #include "scenario_kit.h"
@@ -116,9 +115,7 @@ START_TEST( scenario_object_turns_plain )
     run_turns( 1, 1, 1 );
 }
 
-/* ---- somebody else gets to know it ---- */
-
-static HANDLE subject, helper;
+/* ---- every signal is counted, while the object becomes known ---- */
 
 static HANDLE copy_of( HANDLE handle )
 {
@@ -128,138 +125,6 @@ static HANDLE copy_of( HANDLE handle )
                      DUPLICATE_SAME_ACCESS );
     return copy;
 }
-
-static void by_copy( void )
-{
-    CloseHandle( copy_of( subject ) );
-}
-
-static void by_inheritance( void )
-{
-    SetHandleInformation( subject, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT );
-}
-
-static void by_question( void )
-{
-    NTSTATUS (WINAPI *pNtQueryObject)( HANDLE, ULONG, void *, ULONG, ULONG * ) =
-        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtQueryObject" );
-    ULONG info[32];
-
-    pNtQueryObject( subject, 0, info, 56, NULL );
-}
-
-static void by_mixed_wait( void )
-{
-    HANDLE both[2] = { helper, subject };
-
-    WaitForMultipleObjects( 2, both, FALSE, 0 );
-}
-
-static void by_alertable_wait( void )
-{
-    WaitForSingleObjectEx( subject, 0, TRUE );
-}
-
-static void by_signal_and_wait( void )
-{
-    HANDLE other = CreateMutexW( NULL, TRUE, NULL );
-
-    SignalObjectAndWait( other, subject, 0, FALSE );
-    CloseHandle( other );
-}
-
-static void by_pipe( void )
-{
-    char name[64];
-    HANDLE pipe;
-    OVERLAPPED overlapped = { .hEvent = subject };
-    BOOL done;
-
-    wsprintfA( name, "\\\\.\\pipe\\umstest-%lu", GetCurrentProcessId() );
-    pipe = CreateNamedPipeA( name, PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED, 0, 1, 0, 0, 0, NULL );
-    done = ConnectNamedPipe( pipe, &overlapped );
-    if (!done && GetLastError() == ERROR_IO_PENDING) CancelIo( pipe );          /* signals */
-    CloseHandle( pipe );
-}
-
-/* signals: those that it makes itself */
-static const struct { const char *name; void (*expose)( void ); LONG signals; } ways[] =
-{
-    { "a copy", by_copy, 0 },
-    { "the inherit flag", by_inheritance, 0 },
-    { "NtQueryObject", by_question, 0 },
-    { "a wait with another kind", by_mixed_wait, 0 },
-    { "an alertable wait", by_alertable_wait, 0 },
-    { "SignalObjectAndWait of a mutex", by_signal_and_wait, 0 },
-    { "an I/O request", by_pipe, 1 },
-};
-
-static volatile LONG waiting, woken;
-
-static void wait_twice( void )
-{
-    InterlockedIncrement( &waiting );
-    if (!WaitForSingleObject( subject, KIT_LIMIT )) InterlockedIncrement( &woken );
-}
-
-static DWORD wait_body( struct kit_worker *worker )
-{
-    (void)worker;
-    wait_twice();
-    return 0;
-}
-
-static DWORD WINAPI wait_thread( void *arg )
-{
-    (void)arg;
-    wait_twice();
-    return 0;
-}
-
-/* Two workers and a plain thread wait; then the object becomes known; three signals release three. */
-static void expose( int way )
-{
-    struct kit_worker *workers[2];
-    struct kit_sched *sched;
-    HANDLE thread;
-    DWORD ret;
-    int i;
-
-    if (!kit_open()) return;
-    helper = CreateMutexW( NULL, FALSE, NULL );
-    subject = CreateEventW( NULL, FALSE, FALSE, NULL );
-    sched = kit_add_sched( NULL );
-    for (i = 0; i < 2; i++) workers[i] = kit_add_worker( sched->list, wait_body, NULL );
-    kit_start();
-    thread = CreateThread( NULL, 0, wait_thread, NULL, 0, NULL );
-    ok( kit_wait_value( &waiting, 3 ), "they do not wait\n" );
-    for (i = 0; i < 2; i++) ok( kit_wait_value( &workers[i]->blocks, 1 ), "nobody was told\n" );
-    Sleep( 30 );                                /* the thread, most likely; right in any case */
-    ways[way].expose();
-    if (ways[way].signals) ok( kit_wait_value( &woken, 1 ), "its own signal was lost\n" );
-    for (i = (int)ways[way].signals; i < 3; i++)
-    {
-        SetEvent( subject );                    /* two before anybody took one would count as one */
-        ok( kit_wait_value( &woken, i + 1 ), "signal %d was lost\n", i + 1 );
-    }
-    ret = WaitForSingleObject( thread, KIT_LIMIT );
-    kit_finish();
-    ok( !ret && woken == 3, "%s: %ld of 3 were released\n", ways[way].name, woken );
-    ok( WaitForSingleObject( subject, 0 ) == WAIT_TIMEOUT, "%s: one signal too many\n", ways[way].name );
-    CloseHandle( thread );
-    CloseHandle( subject );
-    kit_check();
-}
-
-START_TEST( scenario_object_copied ) { expose( 0 ); }
-START_TEST( scenario_object_inherited ) { expose( 1 ); }
-START_TEST( scenario_object_queried ) { expose( 2 ); }
-START_TEST( scenario_object_mixed ) { expose( 3 ); }
-START_TEST( scenario_object_alertable ) { expose( 4 ); }
-START_TEST( scenario_object_signal_and_wait ) { expose( 5 ); }
-START_TEST( scenario_object_of_io ) { expose( 6 ); }
-
-/* ---- every signal is counted, while the object becomes known ---- */
 
 static void take_counted( void )
 {
@@ -320,6 +185,29 @@ START_TEST( scenario_object_counted )
 }
 
 /* ---- suspended, killed, closed ---- */
+
+static HANDLE subject;
+static volatile LONG waiting, woken;
+
+static void wait_once( void )
+{
+    InterlockedIncrement( &waiting );
+    if (!WaitForSingleObject( subject, KIT_LIMIT )) InterlockedIncrement( &woken );
+}
+
+static DWORD wait_body( struct kit_worker *worker )
+{
+    (void)worker;
+    wait_once();
+    return 0;
+}
+
+static DWORD WINAPI wait_thread( void *arg )
+{
+    (void)arg;
+    wait_once();
+    return 0;
+}
 
 /* A semaphore, so that both signals count also while nobody waits. */
 START_TEST( scenario_object_suspended )
