@@ -16,6 +16,8 @@
  *   Suspender  a plain thread that suspends a worker, may wait until its scheduler has got control
  *              back, and resumes it (hook_special.c, ke_carry.c). The same by a worker, and a worker
  *              that suspends itself, are in Home
+ *   Holder     a plain thread that holds the first worker, as SetThreadContext does, and lets it go;
+ *              with KILL it ends the worker's thread meanwhile (hold.c, worker_stop.c)
  *   Helper     takes the first worker off its scheduler when it sleeps for a page at home (FAULTS;
  *              ke_fault.c). That the scheduler has found it there is the helper's first look here
  *
@@ -33,8 +35,9 @@
  *   - A long call is noticed, a suspended worker's scheduler gets control (a long call returns, and
  *     the suspender goes on, only after that). A worker that is suspended does nothing (halted).
  *
- * What is left out: contexts, lists and references being deleted and used again; killed threads;
- * fibers; local calls; weaker orders of memory than one after the other. The grace period is over
+ * What is left out: contexts, lists and references being deleted and used again; killed
+ * schedulers, and carriers that stand still while their worker is killed; the chain that a client walks
+ * while a worker in it is killed (tests/killed.c); fibers; local calls; weaker orders of memory than one after the other. The grace period is over
  * whenever spin likes. A look that finds nothing to do is left out; so is a time-out of a list.
  * Stopping a carrier and putting it down at its base is one step (ke_preempt), trying that again is
  * waiting until it can be done. Sleeping on a token is waiting for it: who sets it wakes always.
@@ -64,6 +67,9 @@
 #ifndef SUSPENDERS
 #define SUSPENDERS 0            /* threads that suspend and resume the first worker */
 #endif
+#ifndef HOLDERS
+#define HOLDERS 0               /* threads that hold the first worker */
+#endif
 #ifndef SUSPENSIONS
 #define SUSPENSIONS 1           /* each does so many */
 #endif
@@ -78,7 +84,7 @@
 #endif
 
 /* Steps that only a suspension could come between are one step where nobody suspends. */
-#if SUSPENDERS
+#if SUSPENDERS || HOLDERS
 #define TOGETHER
 #else
 #define TOGETHER atomic
@@ -103,9 +109,11 @@
 #define SUSPENDING_ONE  128
 #define SUSPENDED       1536    /* how often it is suspended */
 #define SUSPENDED_ONE   512
+#define HOLD            2048    /* somebody holds it */
+#define BARRED          (SUSPENDED | HOLD)
 
 #define STATE(word)          ((word) & 15)
-#define COUNT(word)          ((word) / SUSPENDED_ONE)
+#define COUNT(word)          (((word) & SUSPENDED) / SUSPENDED_ONE)
 #define WITH(word, state)    (((word) & ~15) | (state))
 
 #define HAS(set, w)          (((set) >> (w)) & 1)
@@ -155,6 +163,10 @@ bool asleep[SCHEDULERS];
 byte stopped[WORKERS];          /* how often the home thread is suspended, to the system */
 bool in_user_code[WORKERS];     /* carried, and where it can be preempted */
 bool put_down[WORKERS];         /* its carrier was put down at its base (ke_preempted) */
+#ifdef KILL
+bool killed[WORKERS];           /* the home thread is no more */
+bool kill_pending;              /* of the first worker */
+#endif
 
 /* ---- the worker as a program ---- */
 

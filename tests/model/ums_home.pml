@@ -9,7 +9,7 @@
 
 inline busy_begins( w )
 {
-#if SUSPENDERS
+#if SUSPENDERS || HOLDERS
     busy[w]++
 #else
     skip
@@ -18,7 +18,7 @@ inline busy_begins( w )
 
 inline busy_ends( w )
 {
-#if SUSPENDERS
+#if SUSPENDERS || HOLDERS
     busy[w]--
 #else
     skip
@@ -82,6 +82,9 @@ active [WORKERS] proctype Home() provided (!stopped[_pid])
     byte own, before;
     bool ok, entered, in_callback;
 
+#ifdef KILL
+    { skip;                                     /* until somebody ends it */
+#endif
 #if START
     queue( _pid, STARTING, 0 );
 #endif
@@ -343,4 +346,7 @@ ends:                                           /* ums_worker_end */
     :: else
     fi;
     busy_ends( _pid )
+#ifdef KILL
+    } unless { killed[_pid] }
+#endif
 }

@@ -7,7 +7,7 @@
 
 /* ---- a scheduler thread ---- */
 
-#define CAN_PICK( w )   (HAS( ready, w ) && !(word[w] & SUSPENDED))
+#define CAN_PICK( w )   (HAS( ready, w ) && !(word[w] & BARRED))
 #if WORKERS > 1
 #define CAN_PICK_ANY    (CAN_PICK( 0 ) || CAN_PICK( 1 ))
 #else
@@ -49,7 +49,11 @@ execute:                                        /* ums_execute */
     atomic
     {
         if
+#ifdef MISTAKE_EXECUTES_HELD
         :: STATE( word[w] ) == READY && !(word[w] & SUSPENDED) ->
+#else
+        :: STATE( word[w] ) == READY && !(word[w] & BARRED) ->
+#endif
 #ifdef MISTAKE_STOPPED_BY_TOKEN
             was_stopped = false;
 #else
@@ -64,11 +68,15 @@ execute:                                        /* ums_execute */
             count_seq( w );
             assert( !awaits[s] );
             awaits[s] = w + 1
-        :: STATE( word[w] ) == READY && (word[w] & SUSPENDED) ->
+        :: STATE( word[w] ) == READY && (word[w] & BARRED) ->
             ready = ready | (1 << w);
             goto next_turn
         :: else ->
+#ifdef KILL
+            assert( POLLS || killed[w] );
+#else
             assert( POLLS );                    /* somebody was faster */
+#endif
             goto next_turn
         fi
     }
@@ -91,7 +99,7 @@ execute:                                        /* ums_execute */
     }
     }
     if
-#if SUSPENDERS
+#if SUSPENDERS || HOLDERS
     :: atomic { put_down[w] -> put_down[w] = false; in_user_code[w] = false; running[w] = false }
         goto left_preempted
 #endif
@@ -109,10 +117,10 @@ execute:                                        /* ums_execute */
         goto to_scheduler
         }
     :: atomic { !put_down[w] -> assert( !halted[w] ); in_user_code[w] = false; running[w] = false }
-#if SUSPENDERS
+#if SUSPENDERS || HOLDERS
         /* a call, ums_worker_give_way */
         if
-        :: word[w] & SUSPENDED -> goto left_preempted
+        :: word[w] & BARRED -> goto left_preempted
         :: else
         fi
 #endif
@@ -149,6 +157,12 @@ left_preempted:
     queue_stopped( w, seen );
 #endif
     seen = 0;
+#ifdef KILL
+    if
+    :: w == 0 -> finish_kill( w, seen )
+    :: else
+    fi;
+#endif
     goto to_scheduler;
 
 left_running:
@@ -240,6 +254,57 @@ to_scheduler:
 leaves_mode:
     skip
 }
+
+#if HOLDERS
+
+active [HOLDERS] proctype Holder()
+{
+    short seen;
+    byte own, before;
+    bool held, first;
+
+    if
+    :: STATE( word[0] ) == DEAD -> goto ends
+    :: STATE( word[0] ) != DEAD
+    fi;
+    hold_worker( 0, seen, own, held, first );
+    halted[0]++;
+#ifdef KILL
+    /* the thread is terminated; a resume of it does nothing any more. One that has ended by itself, or
+       cannot stand still any more, has told its scheduler already */
+    atomic { halted[0]--; stopped[0] = 0; killed[0] = true; held = false }
+    /* ums_worker_killed */
+    word[0] = word[0] | SUSPENDED;
+#ifndef MISTAKE_KILL_PENDING_LATE
+    kill_pending = true;
+#endif
+    if
+    :: STATE( word[0] ) != CARRIED ->
+#ifdef MISTAKE_KILL_PENDING_LATE
+        kill_pending = true;
+#endif
+        finish_kill( 0, seen )
+    :: STATE( word[0] ) == CARRIED ->           /* its carrier stands still: it does that when it leaves */
+#ifdef MISTAKE_KILL_PENDING_LATE
+        kill_pending = true
+#else
+        skip
+#endif
+    fi;
+    word[0] = word[0] - HOLD;
+#else
+    if
+    :: true
+    :: true -> GOT_CONTROL( 0 )
+    fi;
+    halted[0]--;
+    let_go( 0, seen, held );
+#endif
+ends:
+    skip
+}
+
+#endif
 
 #if SUSPENDERS
 

@@ -11,7 +11,7 @@
 inline queue_stopped( w, seen )
 {
     do
-    :: STATE( seen ) != BLOCKED || (seen & SUSPENDED) || !(seen & (STOPPED | PREEMPTED)) -> break
+        :: STATE( seen ) != BLOCKED || (seen & BARRED) || !(seen & (STOPPED | PREEMPTED)) -> break
     :: else ->
         if
         :: atomic { word[w] == seen -> word[w] = WITH( word[w], QUEUED ) }
@@ -48,7 +48,7 @@ inline resume_surely( w )
     }
 }
 
-#if SUSPENDERS
+#if SUSPENDERS || HOLDERS
 
 #define NOBODY  WORKERS         /* self: a plain thread */
 
@@ -79,7 +79,7 @@ inline resume( w, self, count, seen )
 #ifdef MISTAKE_RESUME_DOES_NOT_WAIT
 #define NOT_SUSPENDING( word )  true
 #else
-#define NOT_SUSPENDING( word )  (!((word) & SUSPENDED) || !((word) & SUSPENDING))
+#define NOT_SUSPENDING( word )  (!((word) & SUSPENDED) || !((word) & (SUSPENDING | HOLD)))
 #endif
     do
     :: atomic
@@ -158,8 +158,8 @@ inline hold_still( w, self )
     od
 }
 
-/* ums_worker_stopped */
-inline stop( w, seen, own )
+/* ums_worker_stopped; first: it was stopped in user code, and not suspended before */
+inline stop( w, seen, own, first )
 {
     do
     :: atomic { seen = word[w]; own = owner[w] }
@@ -175,7 +175,12 @@ inline stop( w, seen, own )
             }
         :: STATE( seen ) == RUNNING ->
             if
-            :: atomic { word[w] == seen -> word[w] = WITH( word[w], BLOCKED ) | STOPPED }
+            :: atomic
+                {
+                    word[w] == seen ->
+                    word[w] = WITH( word[w], BLOCKED ) | STOPPED;
+                    first = !(seen & SUSPENDED)
+                }
                 scheduler_post( own, w, 0 );
                 break
             :: word[w] != seen
@@ -203,10 +208,89 @@ inline suspend( w, self, count, seen, own )
     :: atomic { !count && (seen & STOPPED) -> seen = 0 }
     :: atomic { count || !(seen & STOPPED) -> seen = 0; count = 0 }
         hold_still( w, self );
-        stop( w, seen, own )
+        stop( w, seen, own, count );
+        count = 0
     fi;
     word[w] = word[w] - SUSPENDING_ONE;         /* ums_context_suspend_made */
     let_self_go( self )
+}
+
+/* ---- holding ---- */
+
+/* ums_hold_worker; held: its thread is suspended for that */
+inline hold_worker( w, seen, own, held, first )
+{
+    atomic
+    {
+        !(word[w] & HOLD) ->
+        word[w] = word[w] + HOLD;
+        held = !((word[w] & STOPPED) && !(word[w] & SUSPENDED))
+    }
+    if
+    :: held -> hold_still( w, NOBODY )
+    :: else
+    fi;
+    stop( w, seen, own, first );
+#ifdef MISTAKE_HOLD_RESUMES_STOPPED
+    first = false
+#else
+    atomic { held = held && !first; first = false }
+#endif
+}
+
+/* ums_let_go */
+inline let_go( w, seen, held )
+{
+    if
+    :: held ->
+        if
+        :: word[w] & STOPPED -> !(word[w] & SUSPENDING)
+        :: else
+        fi;
+        resume_surely( w )
+    :: else
+    fi;
+    atomic { word[w] = word[w] - HOLD; seen = word[w]; held = false }
+    queue_stopped( w, seen );
+    seen = 0
+}
+
+#endif
+
+#ifdef KILL
+
+/* ums_worker_killed_finish. Not a wait of its own: whoever comes here has seen that nobody carries the
+   worker. now: its word */
+inline finish_kill( w, now )
+{
+    if
+    :: atomic { kill_pending -> kill_pending = false }
+        atomic
+        {
+            now = word[w];
+            if
+            :: STATE( now ) != DEAD -> word[w] = WITH( word[w], DEAD )
+            :: else
+            fi
+        }
+        if
+#ifdef MISTAKE_KILL_PUSHES_QUEUED
+        :: STATE( now ) != DEAD -> push( list_of[w], w, before )
+#else
+        :: STATE( now ) != DEAD && STATE( now ) != QUEUED -> push( list_of[w], w, before )
+#endif
+        :: else
+        fi;
+        if
+        :: STATE( now ) == RUNNING || STATE( now ) == INKERNEL ->
+#ifndef MISTAKE_KILL_DOES_NOT_POST
+            scheduler_post( owner[w], w, 0 )
+#endif
+        :: else
+        fi;
+        now = 0
+    :: !kill_pending
+    fi
 }
 
 #endif
