@@ -240,8 +240,9 @@ uint32_t ke_thread_id( void )
     return GetCurrentThreadId();
 }
 
-/* Nobody else resumes the worker's thread, and its scheduler waits for it. So if the system is out
-   of memory or handles, this tries again until it gets a handle. */
+/* Nobody else resumes the worker's thread, and its scheduler waits for it. So if the system is out of
+   memory, this tries again until it gets a handle. On Wine a handle is an entry in the wineserver's
+   table: no file is opened for it, there or here, so it does not matter if all files are in use. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid )
 {
     HANDLE thread;

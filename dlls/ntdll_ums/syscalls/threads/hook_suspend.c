@@ -37,7 +37,12 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
    is a carrier. Whoever suspends the carrier's worker at that time must not take the carrier for one
    that stands still for good, and leave the worker on it: the worker would run on, suspended. So until
    this suspension is final it counts as that of a preempter (ke_preempt), which tries again. The
-   number is raised before the thread is suspended, and memory of schedulers is never returned. */
+   number is raised before the thread is suspended, and memory of schedulers is never returned.
+
+   A plain thread that is killed in here leaves the number one too high, for as long as the process
+   lives. Then a carrier that the program has suspended is no longer told from one that stands still for
+   a moment: whoever suspends its worker waits UMS_PATIENCE and leaves the worker where it is, until it
+   gives way. Nothing else reads the number. (A worker is busy meanwhile, and is not killed.) */
 static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_context *target,
                                struct ums_context *self )
 {
