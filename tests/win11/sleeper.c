@@ -137,6 +137,7 @@ static void check_awake( void )
     ke_wake( &word, 1 );
     while (!awake) SwitchToThread();
     ok( !ke_end_sleeper( &context, thread, STATUS ) && !came_to_end, "it was awake, and has ended" );
+    ok( atomic_load( &ke_own( &context )->asleep ) == AWAKE, "it was awake, and has to end" );
     TerminateThread( thread, 1 );
     ok( status_of( thread ) == 1, "another status" );
 }
