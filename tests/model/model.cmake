@@ -103,6 +103,8 @@ ums_add_test_of_model(waits.pml waits_killed holds -DKILL -DHOLDERS=1)
 ums_add_test_of_model(waits.pml waits_times holds ${times})
 ums_add_test_of_model(waits.pml waits_times_killed holds -O1 ${times} -DKILL)
 ums_add_test_of_model(waits.pml waits_times_suspended holds -O1 ${times} -DHOLDERS=1)
+# half a minute; waits_times and waits_suspended try each of its two parts in every check
+set_tests_properties(model.waits_times_suspended PROPERTIES LABELS "model;long")
 
 function(ums_add_mistake_in_waits name)
     string(TOUPPER MISTAKE_${name} macro)
