@@ -1,23 +1,26 @@
 /*
- * Events and semaphores of this process alone: state, signals, and the step to the host. Host-free.
+ * Local objects, which are events and semaphores of this process alone: their state, their signals,
+ * and how they become real. Host-free.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One lock for all objects. A wait for several of them is then one step, and so is the move of an
- * object to the host; an operation takes it for some tens of nanoseconds. It is held through the
- * wake-up of a waiter: who has the lock is never stopped for long, so no waiter is left between
- * "taken out of the queue" and "woken".
+ * One lock protects all objects. So a wait for several objects is one step, and so is the change of
+ * an object from local to real. An operation holds the lock for some tens of nanoseconds, and also
+ * while it wakes a waiter. The holder of the lock is never stopped for long, so no waiter stays
+ * between "taken out of the queue" and "woken".
  *
- * A signal is handed to a waiter in the same step in which it is made. So two sets of an auto-reset
- * event release two waiters, however late those run, as at the host.
+ * A signal is given to a waiter in the same step in which it is made. So two sets of an auto-reset
+ * event release two waiters, however late those run. The host does the same.
  *
- * Becoming real. Under the lock the state goes to the host, then everybody finds the object real. Its
- * waits cannot be put into the host's queue by others: they end with WAIT_MOVES, and whoever waits
- * makes the same wait at the host when it runs. Until it begins that, a set or a pulse that passes
- * here ends the wait directly (ums_object_claim): otherwise two sets would be one signal at the host,
- * where nobody waits yet. From its beginning to its end the wait is counted as arriving: who sets or
- * resets an event that is still signalled waits for those (hook_objects_real.c).
+ * Becoming real. The state goes to the host under the lock; after that every thread finds that the
+ * object is real. No thread can put another thread's wait into the host's queue. So the object's
+ * waits get the state WAIT_MOVES, and each waiting thread makes the same wait at the host when it
+ * runs. Before it begins that wait, a set or a pulse that comes through our calls ends the wait
+ * directly (ums_object_claim). Without this, two sets would become one signal at the host, because
+ * nobody waits there yet. From the beginning of the host's wait to its end, the wait is counted as
+ * arriving. A thread that sets or resets an event which is still signalled waits for the arriving
+ * ones (hook_objects_real.c).
  */
 
 #include "objects.h"
@@ -29,7 +32,7 @@ int ums_objects_on;
 _Atomic uint32_t ums_objects_made;
 
 static struct ums_pool objects;
-static _Atomic uint32_t lock;                   /* 0, or the holder's id << 2 | 2; 1: somebody sleeps */
+static _Atomic uint32_t lock;                   /* 0, or the holder's id << 2 | 2; bit 0: a thread sleeps */
 static int alone;
 static const struct object_host *host;
 
@@ -43,7 +46,8 @@ int ums_objects_init( const struct object_host *with )
 
 /* ---- the lock ---- */
 
-/* Somebody who comes behind a sleeper cannot know whether another one sleeps: it says so too. */
+/* A thread that takes the lock after it has slept cannot know whether another one still sleeps, so
+   it keeps LOCK_WANTED set. The cost is at most one wake-up for nothing. */
 static void lock_slowly( uint32_t own )
 {
     uint32_t word = atomic_load( &lock );
@@ -114,13 +118,14 @@ struct ums_object *ums_object_create( enum object_type type, int32_t state, int3
     return o;
 }
 
-/* The program's handle may be closed while waits are on their way to the host. */
+/* The program may close its handle while waits still move to the host: they need ours. */
 static void keep_for_waits( struct ums_object *o )
 {
     if (!o->keep && o->handle) o->keep = host->copy( o->handle );
 }
 
-/* With the last wait of a closed one it goes. Those who wait keep it, as at the host. */
+/* Called when a wait has left the object. An object whose handle is closed is freed with its last
+   wait: waiters keep an object alive, as they do at the host. */
 static void look_after( struct ums_object *o )
 {
     int used = o->arriving || o->moving.first;
@@ -175,7 +180,8 @@ static void take_out( struct object_queue *queue, struct object_link *link )
     else queue->last = link->previous;
 }
 
-/* Out of all queues. An object may go with it. */
+/* Takes the wait out of all its queues. The caller then calls look_after_all, which may free
+   objects. */
 static void unlink_wait( struct object_wait *wait )
 {
     uint32_t i;
@@ -190,8 +196,9 @@ static void look_after_all( struct object_wait *wait )
     for (i = 0; i < wait->count; i++) look_after( wait->links[i].object );
 }
 
-/* The state is the last that is read of it: whoever waits may give it away. Its worker sees what is
-   stored here by the word that ums_wait_over changes. */
+/* The state is stored last: after that a plain thread may give the record back, so nothing of it
+   may be read. The worker of a record sees `status` because ums_wait_over changes the worker's
+   state word afterwards. */
 static void set_state( struct object_wait *wait, enum wait_state state, ums_status status )
 {
     struct ums_context *worker = wait->worker;
@@ -222,7 +229,8 @@ static void take( struct ums_object *o )
     else if (o->type == OBJECT_SEMAPHORE) o->state--;
 }
 
-/* Take what the wait is for: 0 if it has to wait. The first that is signalled, or all at once. */
+/* Takes what the wait is for: the first object that is signalled, or all of them at once. Returns 0
+   if it has to wait. */
 static int satisfy( struct object_wait *wait, ums_status *status )
 {
     uint32_t i;
@@ -244,8 +252,8 @@ static int satisfy( struct object_wait *wait, ums_status *status )
     return 1;
 }
 
-/* To those who wait, in their order, as long as there is something. One that waits for others too,
-   which are not signalled, is passed over. */
+/* Satisfies waits in the order of the queue while the object is signalled. A wait for all of
+   several objects is passed over if another one of them is not signalled. */
 static void hand_out( struct ums_object *o )
 {
     struct object_link *link = o->waits.first, *next;
@@ -278,7 +286,7 @@ int32_t ums_object_reset( struct ums_object *o )
     return before;
 }
 
-/* Those who wait now, or one of them, and nobody later. */
+/* Releases the present waiters (or one, for auto reset), and no later one. */
 int32_t ums_object_pulse( struct ums_object *o )
 {
     int32_t before = ums_object_set( o );
@@ -324,7 +332,8 @@ int ums_object_wait( struct ums_object *const *wanted, uint32_t count, int all, 
 
 /* ---- to the host ---- */
 
-/* In all its objects' queues: those have to follow (ums_object_follows). */
+/* Moves the wait in the queues of all its objects. The others have to become real too
+   (ums_object_follows). */
 static void move_wait( struct object_wait *wait )
 {
     uint32_t i;
@@ -334,7 +343,8 @@ static void move_wait( struct object_wait *wait )
     set_state( wait, WAIT_MOVES, STATUS_SUCCESS );
 }
 
-/* stragglers first: whoever finds it real, and does not come for the lock, finds the state there. */
+/* `stragglers` is stored before `real`. So a thread that sees `real` also sees `stragglers`, and
+   takes the lock, until the host has the state. */
 int32_t ums_object_becomes_real( struct ums_object *o )
 {
     atomic_store( &o->stragglers, 1 );
@@ -361,7 +371,8 @@ struct ums_object *ums_object_follows( const struct ums_object *o )
     return NULL;
 }
 
-/* Not one that waits for all of several: the others are the host's. */
+/* A wait for all of several objects is not ended here, because the host has the state of the
+   others. */
 int ums_object_claim( struct ums_object *o, int all )
 {
     struct object_link *link = o->moving.first, *next;
@@ -380,7 +391,7 @@ int ums_object_claim( struct ums_object *o, int all )
     return claimed;
 }
 
-/* The wait begins at the host: nobody ends it here any more. */
+/* The wait begins at the host. From now on nobody can end it here. */
 void ums_object_leaves( struct object_wait *wait )
 {
     uint32_t i;

@@ -20,7 +20,7 @@ enum object_type
 
 struct object_wait;
 
-/* Where a wait is in the queue of an object. */
+/* The place of a wait in the queue of one object. */
 struct object_link
 {
     struct object_link *next, *previous;
@@ -40,10 +40,10 @@ struct ums_object
     uint32_t type;                              /* enum object_type */
     int32_t  state;                             /* event: 0, 1; semaphore: its count */
     int32_t  limit;
-    uint32_t closed;                            /* its handle is no more; goes with the last wait */
-    uint32_t arriving;                          /* waits that are on their way into the host's queue,
-                                                   or in it */
-    uint32_t overdue;                           /* so many of them were waited for long enough */
+    uint32_t closed;                            /* its handle is closed; freed with the last wait */
+    uint32_t arriving;                          /* waits that begin at the host, or are in its queue */
+    uint32_t overdue;                           /* so many of them were waited for in vain, and are
+                                                   not waited for again */
     struct object_queue waits;
     struct object_queue moving;                 /* waits that ended because it became real, and have
                                                    not begun at the host */
@@ -64,11 +64,12 @@ struct object_wait
 {
     _Atomic uint32_t state;                     /* enum wait_state; a plain thread sleeps on it */
     ums_status status;
-    struct ums_context *worker;                 /* who waits without its thread, or NULL */
-    _Atomic uint32_t tid;                       /* whose thread waits; 0: a worker's, or not in use */
+    struct ums_context *worker;                 /* the worker that waits without its thread, or NULL */
+    _Atomic uint32_t tid;                       /* the plain thread that waits; 0: a worker's record,
+                                                   or not in use */
     _Atomic(struct ums_context *) context;      /* of that thread, or NULL */
     uint32_t all, count;
-    _Atomic uint32_t arrives;                   /* arriving of its objects counts it */
+    _Atomic uint32_t arrives;                   /* it is counted in `arriving` of its objects */
     struct object_link *links;                  /* count of them: own, or a block of the pool */
     struct object_link own;
 };
@@ -76,32 +77,33 @@ struct object_wait
 #define OBJECT_WAITS_MAX 64                     /* MAXIMUM_WAIT_OBJECTS [sdk] */
 
 extern int ums_objects_on;                      /* written at start */
-extern _Atomic uint32_t ums_objects_made;       /* there is one, or was */
+extern _Atomic uint32_t ums_objects_made;       /* 1 as soon as there has been an object */
 
-/* By the host's calls past the hook, with the lock held: a second handle, or NULL; and its end. */
+/* What the host does for us. Both are called with the lock held, and go past the hook. copy:
+   another handle of the same object, or NULL. drop: closes it. */
 struct object_host
 {
     void *(*copy)( void *handle );
     void (*drop)( void *copy );
 };
 
-/* Once. 0: memory is short. */
+/* Called once. Returns 0 if there is no memory. */
 int ums_objects_init( const struct object_host *host );
 
-/* One lock for all objects. Whoever holds it must not be stopped for long: a worker is in a local
-   call or busy, and whoever stops another thread asks for the holder. */
+/* One lock for all objects. Its holder must not be stopped for long: a worker that holds it is in a
+   local call or busy, and a thread that suspends another thread first asks ums_objects_holder. */
 void ums_objects_lock( void );
 void ums_objects_unlock( void );
 uint32_t ums_objects_holder( void );            /* a thread's id, or 0 */
-/* The calling thread, which holds the lock, is the only one left: nobody waits any more. */
+/* The calling thread holds the lock and is the last thread of the process: nobody waits now. */
 void ums_objects_alone( void );
 
-/* ---- the rest with the lock held, but where it says so ---- */
+/* ---- called with the lock held, except where marked "without" ---- */
 
 struct ums_object *ums_object_create( enum object_type type, int32_t state, int32_t limit );    /* without */
 struct ums_object *ums_object_at( uint32_t index );             /* without; live or not */
 uint32_t ums_object_index( const struct ums_object *o );        /* without */
-/* Its handle is about to be closed, which may fail. Then, if it is no more. */
+/* _closes: its handle is about to be closed, which may fail. _close: the handle is closed. */
 void ums_object_closes( struct ums_object *o );
 void ums_object_close( struct ums_object *o );
 
@@ -111,40 +113,45 @@ int32_t ums_object_pulse( struct ums_object *o );
 /* 0: that is above the limit. */
 int ums_object_release( struct ums_object *o, uint32_t count, int32_t *before );
 
-/* Its state, which this returns, is the host's from now on. Waits for it begin to move. Whoever finds
-   it goes on through the lock until the caller has given the state to the host, and says so. */
+/* From now on the host has its state, which this returns. Waits for it begin to move. Every call
+   for the object takes the lock until the caller has given the state to the host and calls
+   ums_object_is_real. */
 int32_t ums_object_becomes_real( struct ums_object *o );
 void    ums_object_is_real( struct ums_object *o );
-/* The host's object, for those two and for a wait that arrives; NULL: there is none any more. */
+/* A handle of the host's object, for these two calls and for a wait that arrives; NULL if it is
+   closed. */
 void   *ums_object_at_host( const struct ums_object *o );
-/* An object that has to become real too, because one of these waits is for both; or NULL. */
+/* Another object that has to become real, because a wait that moves is for both; or NULL. */
 struct ums_object *ums_object_follows( const struct ums_object *o );
-/* A set or a pulse of a real object: has it ended a wait that moves? all: all of them. */
+/* For a set or a pulse of a real object: ends the first wait that moves, or all. Returns 1 if there
+   was one. */
 int ums_object_claim( struct ums_object *o, int all );
 
-/* A wait for these, which are local. Returns 1 if it is over, or is not to wait; *status. Otherwise
-   it is pending, with that record: the worker's own, or a plain thread's. */
+/* A wait for objects that are all local. poll: do not wait. Returns 1 if it is over, with *status.
+   Otherwise it is pending, and *wait is its record: the worker's own, or a plain thread's. */
 int ums_object_wait( struct ums_object *const *objects, uint32_t count, int all, int poll,
                      struct ums_context *worker, struct object_wait **wait, ums_status *status );
 
 /* ---- without the lock ---- */
 
-/* The caller waits until its wait is not pending any more, a thread also until its time is over: then
-   the wait may still be pending. deadline as ke_clock; 0: none. */
+/* Wait until the wait is no longer pending. The thread's form also returns when its time is over;
+   the wait may then still be pending. deadline: as ke_clock; 0: none. */
 void ums_object_wait_in_thread( struct object_wait *wait, int64_t deadline );
 void ums_object_wait_as_worker( struct object_wait *wait, int64_t deadline );
-/* Behind that. 1: over, *status; 0: it has to be made at the host, and ums_object_arrived follows. */
+/* Called after these. 1: over, with *status. 0: the caller makes the wait at the host, then calls
+   ums_object_arrived. */
 int ums_object_wait_end( struct object_wait *wait, ums_status *status );
 void ums_object_arrived( struct object_wait *wait );
-/* Is one of its waits at the host? It stands still. */
+/* Is a wait of this thread at the host? The thread is suspended. */
 int ums_object_thread_arrives( uint32_t tid );
-/* By whoever has ended a thread: it waits no more. */
+/* Called by the thread that has ended another: end the waits of that one. */
 void ums_objects_thread_gone( uint32_t tid );
 void ums_objects_worker_gone( struct ums_context *w );
-/* The same by the warden, who has no handle of the thread: its id may be another thread's already. The
-   context is still that of the thread which has ended. */
+/* The same for the warden, which has no handle of the ended thread, so that the id may already be
+   another thread's. The context still belongs to the ended thread. */
 void ums_objects_context_gone( const struct ums_context *context );
-/* wait.c: the time of a worker's wait is over; word: as it was seen. */
+/* Called by wait.c: the time of a worker's wait is over. word: the worker's state word as the timer
+   saw it. */
 void ums_object_time_over( struct ums_context *w, uint64_t word );
 
 /* ---- between objects.c and objects_wait.c; with the lock ---- */

@@ -1,22 +1,24 @@
 /*
- * Who waits for local objects: workers without their threads, and threads. Host-free.
+ * Waits for local objects: by workers, without their home threads, and by plain threads. Host-free.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A wait is a record in queues. Whoever takes it out of them, under the lock of objects.c, ends it:
- * who signals, who makes an object real, the timer, the thread itself when its time is over, and
- * whoever has ended the thread. So it is ended once, and a signal goes to a wait that nobody else
+ * A wait is a record in the queues of its objects. The thread that takes the record out of the
+ * queues, under the lock of objects.c, ends the wait. That can be a thread that signals, one that
+ * makes an object real, the timer, the waiting thread when its time is over, or a thread that has
+ * ended the waiting one. So a wait is ended once, and a signal goes to a wait that nobody else
  * ends.
  *
- * A worker's record belongs to its context for ever. It must not lie on the stack: a worker whose
- * thread is ended has none any more, and one that was given other registers never comes back to the
- * wait (SetThreadContext). A plain thread's record is of the same pool, and given back behind the
- * wait, or by whoever has ended the thread.
+ * A worker's record belongs to its context until the context is freed. It must not be on the
+ * worker's stack: a worker whose thread was ended has no stack any more, and one that was given
+ * other registers (SetThreadContext) never comes back to the wait. A plain thread's record is from
+ * the same pool. It is given back after the wait, or by the thread that has ended the waiting one.
  *
- * A worker changes its state behind the entry into the queues. Between the two its wait may end: so
- * `over` is set first, then the state is looked at (ums_wait_over), and left_waiting and parked_wait
- * look at it behind the state, as at an alert.
+ * A worker enters the queues first and changes its state word afterwards. Its wait may end between
+ * the two. So the ender sets `over` first and then looks at the state (ums_wait_over); left_waiting
+ * and parked_wait change the state first and then look at `over`. One of the two sees the other, as
+ * with an alert.
  */
 
 #include "objects.h"
@@ -52,7 +54,7 @@ static void drop_links( struct object_wait *wait )
     wait->count = 0;
 }
 
-/* Nobody makes it any more: its status is nobody's. */
+/* The waiting thread is gone, or was given other registers: nobody reads the status. */
 static void gone( struct object_wait *wait )
 {
     if (atomic_load( &wait->state ) != WAIT_OVER) ums_object_end_wait( wait, STATUS_TIMEOUT );
@@ -64,7 +66,7 @@ struct object_wait *ums_object_wait_record( struct ums_context *worker, uint32_t
     struct object_wait *wait = worker && worker->object_wait ? worker->object_wait : new_record();
 
     if (!wait) return NULL;
-    gone( wait );                               /* it never came back to its last one */
+    gone( wait );                               /* SetThreadContext: it did not return from its last wait */
     drop_links( wait );
     if (worker) worker->object_wait = wait;
     if (count > 1)
@@ -113,7 +115,7 @@ void ums_object_wait_as_worker( struct object_wait *wait, int64_t deadline )
     while (is_pending( wait )) ums_worker_wait( wait->worker, WAIT_FOR_OBJECT, deadline );
 }
 
-/* Only if it still is the wait whose word was seen: a later one has another time. */
+/* Only if it is still the wait that the timer saw (`word`): a later wait has another deadline. */
 void ums_object_time_over( struct ums_context *w, uint64_t word )
 {
     struct object_wait *wait;
@@ -127,18 +129,18 @@ void ums_object_time_over( struct ums_context *w, uint64_t word )
 
 /* ---- the end ---- */
 
-/* A record that is in no queue, nor counted as arriving, is its owner's alone: a thread's, or of
-   whoever has ended that (ums_objects_thread_gone). A worker's stays. */
+/* A record that is in no queue and not counted as arriving is seen by one thread only: the one that
+   waited, or the one that has ended it (ums_objects_thread_gone). A worker keeps its record. */
 static void give_back( struct object_wait *wait )
 {
     if (wait->worker) return;
-    atomic_store( &wait->tid, 0 );              /* first: a thread that is ended here leaves the record,
-                                                   and nobody frees it twice */
+    atomic_store( &wait->tid, 0 );              /* first: a thread that is ended here loses the record,
+                                                   and no other thread frees it again */
     drop_links( wait );
     ums_pool_free( &waits, wait );
 }
 
-/* If it is still pending its time is over. */
+/* A wait that is still pending has timed out. */
 int ums_object_wait_end( struct object_wait *wait, ums_status *status )
 {
     int over;
@@ -210,14 +212,14 @@ static void end_waits( uint32_t tid, const struct ums_context *context )
     ums_objects_unlock();
 }
 
-/* The id is nobody else's as long as whoever has ended the thread holds a handle of it. */
+/* The caller holds a handle of the ended thread, so the id cannot be another thread's yet. */
 void ums_objects_thread_gone( uint32_t tid )
 {
     if (atomic_load( &ums_objects_made )) end_waits( tid, NULL );
 }
 
-/* Its record is there and stays: nobody but its thread gives it back. The lock is not taken without
-   need: a thread that another process ends while it holds the lock never gives it up. */
+/* The record is still there: only its thread gives it back. Look first, and take the lock only if
+   there is one: a thread that another process has ended with the lock never releases it. */
 void ums_objects_context_gone( const struct ums_context *context )
 {
     uint32_t i;

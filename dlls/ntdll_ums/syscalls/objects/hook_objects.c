@@ -1,19 +1,21 @@
 /*
- * Events and semaphores of this process alone: their calls, from every thread.
+ * Calls that make, use and close local objects, by every thread of the process.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * docs/local_objects.md says what is local, and why. core/objects.c has the state. A handle is a real
- * one of the host, whose object is not signalled; the table of handles says which object of ours it
- * belongs to. Each local object has one handle: a copy makes it real.
+ * docs/local_objects.md says which objects are local, and why. core/objects.c has the state. The
+ * handle is a real handle of the host; the host's object behind it is not signalled. The handle
+ * table says which object of ours it belongs to. A local object has one handle: a second one makes
+ * it real.
  *
- * Each function here answers a call and returns 1, or returns 0: then the host makes it. What is wrong
- * with a call the host says, which knows the handle and its type.
+ * Each function here returns 1 if it has answered the call, or 0 if the host has to make it. Errors
+ * are left to the host, which knows the handle and its type.
  *
- * Between a look at the table and the lock a handle may be closed, and its value be used again. So the
- * entry, which counts each change, is read again with the lock held; who closes a handle changes the
- * entry, then takes the lock, and closes it at the host after that (hook_handles.c).
+ * A handle may be closed, and its value used again, after we have looked at the table and before we
+ * have the lock. So the entry is read again with the lock held; an entry counts its changes. A
+ * thread that closes a handle first changes the entry, then takes the lock, then closes the handle
+ * at the host (hook_handles.c).
  */
 
 #define WIN32_NO_STATUS
@@ -31,8 +33,9 @@
 
 /* ---- sections ---- */
 
-/* A carried worker is not preempted in a local call, and one at home that is busy is let go on. Who
-   stops a thread that is no worker asks for the holder of the lock. */
+/* The holder of the lock must not be stopped. A carried worker is not preempted in a local call,
+   and one at home that is busy is not stopped. A thread that suspends a plain thread first asks for
+   the holder of the lock. */
 void ums_object_section_begin( struct object_section *section, struct ums_context *self,
                                uintptr_t sp )
 {
@@ -75,7 +78,7 @@ static int is_the_hosts( const struct ums_object *o )
     return atomic_load( &o->real ) && !atomic_load( &o->stragglers );
 }
 
-/* A guess, until it is locked. */
+/* A guess, because the entry can change until the lock is held. */
 struct ums_object *ums_object_find( uint64_t handle )
 {
     uint64_t entry = ums_handle_entry( (HANDLE)handle );
@@ -98,8 +101,8 @@ struct ums_object *ums_object_lock( uint64_t handle )
 
 /* ---- creation ---- */
 
-/* Nobody else can know it: no name, no inheritance, and all rights, so that nothing has to be asked of
-   the handle afterwards. */
+/* No other process can know the object: it has no name and is not inherited. The handle has all
+   rights, so we never have to check them. */
 static int is_private( const struct ums_call *call, ACCESS_MASK all )
 {
     ACCESS_MASK access = (ACCESS_MASK)call->args[1];
@@ -115,7 +118,7 @@ static int is_private( const struct ums_call *call, ACCESS_MASK all )
            !((uint32_t)words[3] & ~ALLOWED_ATTRIBUTES) && !words[4] && !words[5];
 }
 
-/* Made at the host, as any thread of the process, and not signalled. */
+/* Makes the host's object, not signalled. Any thread of the process may make the call. */
 static NTSTATUS make_at_host( struct ums_call *call, const uint64_t *args, struct ums_context *self )
 {
     int carried;
@@ -137,7 +140,7 @@ static NTSTATUS make_at_host( struct ums_call *call, const uint64_t *args, struc
     return status;
 }
 
-/* Nobody knows it. */
+/* Nobody else has seen this object. */
 static void drop( struct ums_object *o, struct ums_context *self, uintptr_t sp )
 {
     struct object_section section;
@@ -149,7 +152,7 @@ static void drop( struct ums_object *o, struct ums_context *self, uintptr_t sp )
     ums_object_section_end( &section );
 }
 
-/* The table knows the handle before the program does. */
+/* The handle is put into the table before the program gets it. */
 static int create( struct ums_call *call, struct ums_context *self, enum object_type type,
                    int32_t state, int32_t limit, unsigned int state_index, uint64_t *ret )
 {
@@ -209,7 +212,8 @@ static int create_semaphore( struct ums_call *call, struct ums_context *self, ui
 
 /* ---- the end ---- */
 
-/* Whoever has found the entry as it was before is done with the handle when the lock was ours once. */
+/* The entry is changed already. A thread that has found it unchanged uses the handle with the lock
+   held. So when we get the lock, no such thread uses the handle any more. */
 void ums_object_closing( uint64_t now, uint64_t before, struct ums_context *self, uintptr_t sp )
 {
     struct object_section section;
@@ -227,7 +231,7 @@ void ums_object_closed( uint64_t now, uint64_t before, struct ums_context *self,
     if (now && ums_object_of_entry( before )) drop( ums_object_of_entry( before ), self, sp );
 }
 
-/* Nobody may end in the middle of a section: the lock would stay taken. */
+/* A thread must not be ended while it holds the lock: nobody would release it. */
 void ums_objects_last_thread( int begins )
 {
     if (!atomic_load( &ums_objects_made )) return;
@@ -301,7 +305,7 @@ static int pulse_event( struct ums_call *call, struct ums_context *self, uint64_
     return operate_event( call, self, call->args[1], STRAGGLER_PULSE, ret );
 }
 
-/* A real one's waits take what is there, however late: a count does not merge. */
+/* A real semaphore needs no care for waits that arrive: its count does not merge releases. */
 static int release_semaphore( struct ums_call *call, struct ums_context *self, uint64_t *ret )
 {
     struct object_section section;
@@ -382,9 +386,9 @@ static const struct { const char *name; object_function function; } calls[] =
 
 #define CREATIONS 2
 
-/* Those that are given events or semaphores, and where; and those that are not: what is in their
-   arguments is not kept, set or waited for, or is just a number to them. Only for speed: all that are
-   not here are looked through. Names are separated by blanks. */
+/* Calls that get events or semaphores, with the argument; and calls that get none to keep, set or
+   wait for. This table is only for speed: all arguments of a call that is not here are looked at.
+   Names are separated by blanks. */
 static const struct { enum object_call kind; const char *names; } known[] =
 {
     { CALL_WORDS, "wine_server_call" },
@@ -465,7 +469,7 @@ int ums_object_looks( uint32_t nr )
            (atomic_load( &ums_objects_made ) && ums_object_call_kind( nr ) != CALL_HARMLESS);
 }
 
-/* From the hook, by any thread but one that is parked. */
+/* Called by the hook, on any thread that is not parked. */
 int ums_object_call( struct ums_call *call, struct ums_context *self, uint64_t *ret )
 {
     uint32_t kind = ums_object_call_kind( call_key_number( call->key ) );
@@ -479,7 +483,7 @@ int ums_object_call( struct ums_call *call, struct ums_context *self, uint64_t *
     return calls[kind - CALL_OF_OBJECTS].function( call, self, ret );
 }
 
-/* From assembly, by a thread that is no worker. 0: it goes on as if nothing had been here. */
+/* Called from assembly, on a thread that is no worker. Returns 0: make the host's call. */
 int ums_object_look( struct ums_call *call, uint64_t *ret )
 {
     return ums_object_call( call, ke_current(), ret );

@@ -12,18 +12,18 @@
 #include "syscalls/hook/hook.h"
 #include "factory/factory_host.h"
 
-/* What a call means to local objects. */
+/* Which arguments of a call can name a local object. */
 enum object_call
 {
-    CALL_UNKNOWN,                               /* the default: any of its arguments may name one */
-    CALL_WORDS,                                 /* the same, and in 32 bits */
-    CALL_NAMES_0,                               /* its first argument does */
+    CALL_UNKNOWN,                               /* the default: any argument may name one */
+    CALL_WORDS,                                 /* the same, also as a value of 32 bits */
+    CALL_NAMES_0,                               /* its first argument names one */
     CALL_NAMES_1,
     CALL_NAMES_0_1,
-    CALL_NAMES_1_BUFFER,                        /* its second, and its input buffer */
-    CALL_HARMLESS,                              /* is given no event or semaphore to keep, set or wait
-                                                   for; or has a handler that knows */
-    CALL_OF_OBJECTS                             /* and on: the index of its function */
+    CALL_NAMES_1_BUFFER,                        /* its second argument, and its input buffer */
+    CALL_HARMLESS,                              /* gets no event or semaphore to keep, set or wait for;
+                                                   or its handler does what is needed */
+    CALL_OF_OBJECTS                             /* from here on: the index of its function */
 };
 
 /* enum object_call of a system's number. */
@@ -36,7 +36,7 @@ static inline int ums_is_plain( const struct ums_context *self )
     return !self || self->kind != CONTEXT_WORKER;
 }
 
-/* ---- around everything that takes the lock of the objects ---- */
+/* ---- a section: the code around everything that takes the lock of the objects ---- */
 
 struct object_section
 {
@@ -49,10 +49,13 @@ void ums_object_section_begin( struct object_section *section, struct ums_contex
                                uintptr_t sp );
 void ums_object_section_end( struct object_section *section );
 
-/* The object that this entry of the handles' table is of, locked, if the entry is still the same and
-   the object is not the host's alone; else NULL, and nothing is locked. */
-struct ums_object *ums_object_of_entry( uint64_t entry );       /* or NULL, of other entries */
+/* The object of this entry of the handle table; NULL if the entry is of another kind. Takes no
+   lock. */
+struct ums_object *ums_object_of_entry( uint64_t entry );
+/* The object of this handle, if it has work for us; NULL otherwise. Takes no lock, so the answer is
+   a guess. */
 struct ums_object *ums_object_find( uint64_t handle );
+/* The same, and the lock is held when it returns an object. With NULL, nothing is locked. */
 struct ums_object *ums_object_lock( uint64_t handle );
 
 /* ---- hook_objects_wait.c ---- */
@@ -63,17 +66,19 @@ int ums_object_signal_and_wait( struct ums_call *call, struct ums_context *self,
 
 /* ---- hook_objects_real.c ---- */
 
-/* Make real all whose handles the call names, directly or in memory behind its arguments. */
+/* Make all objects real whose handles the call names, directly or in memory that its arguments
+   point at. */
 void ums_objects_in_call( const struct ums_call *call, struct ums_context *self,
                           enum object_call kind );
 extern const struct object_host ums_object_host;
-struct call_key ums_object_wait_key( void );    /* of NtWaitForSingleObject */
-/* One of them; and with the lock. */
+struct call_key ums_object_wait_key( void );    /* the key of NtWaitForSingleObject */
+/* Make one object real; and the same with the lock held. */
 void ums_object_make_real( uint64_t handle, struct ums_context *self, uintptr_t sp );
 void ums_object_make_real_locked( struct ums_object *o );
-/* The host's own operation on an object that is real and for which some still move. */
+/* An operation on a real object for which waits still move or arrive. */
 enum straggler_call { STRAGGLER_SET, STRAGGLER_RESET, STRAGGLER_PULSE };
-/* 1: done, *ret; 0: the host's call does it. With the lock, which it gives up. */
+/* Called with the lock held, and releases it. Returns 1 if the operation is done, with *before; 0
+   if the handle was closed meanwhile: then the host's call is made. */
 int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum straggler_call what,
                                 struct object_section *section, int32_t *before );
 

@@ -1,14 +1,15 @@
 /*
- * Local objects that become real, and what makes them so.
+ * How a local object becomes real, and which calls make it real.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Each call that is not known to be harmless is looked through for handles of local objects, before it
- * is made: its first four arguments (no call takes a handle of an object that it sets or waits for
- * behind those), the memory that these point at, and the input buffer of a device call. So a socket's
- * select, a wait for messages and a Unix call find a real object. A number that only looks like such
- * a handle costs speed and nothing else. How far we look is a guess: MEMORY_LOOK.
+ * Before each call that is not known to be harmless, we look for handles of local objects in its
+ * first four arguments, in the memory that these point at, and in the input buffer of a device
+ * call. (No call takes a handle of an object that it sets or waits for in a later argument.) So a
+ * select on a socket, a wait for messages and a Unix call find a real object. A number that only
+ * looks like such a handle costs speed and nothing else. How much memory we look at is a guess:
+ * MEMORY_LOOK.
  */
 
 #define WIN32_NO_STATUS
@@ -19,10 +20,10 @@
 #include "syscalls/objects/hook_objects.h"
 #include "host/ke_win32.h"
 
-#define MEMORY_LOOK 256                         /* bytes behind a pointer */
-#define STACK_LOOK  64                          /* the same into the caller's stack, which is full of
-                                                   numbers that were handles */
-#define BUFFER_LOOK 1024                        /* of a buffer whose size is known */
+#define MEMORY_LOOK 256                         /* bytes that a pointer points at */
+#define STACK_LOOK  64                          /* the same on the caller's stack, which is full of
+                                                   values that once were handles */
+#define BUFFER_LOOK 1024                        /* bytes of a buffer whose size is known */
 #define LOWEST_ADDRESS 0x10000
 #define HIGHEST_ADDRESS 0x7fffffff0000ull
 
@@ -30,7 +31,7 @@
 
 /* ---- the step ---- */
 
-/* Looking a key up takes long. Whoever comes second stores the same. */
+/* Looking up a key takes long, so it is kept. Two threads at once store the same value. */
 static struct call_key find_key( const char *name, _Atomic uint64_t *known )
 {
     struct call_key key = { atomic_load( known ) - 1 };
@@ -67,7 +68,8 @@ static void native_release( HANDLE handle, int32_t count )
     ums_call_native( &call, args );
 }
 
-/* Past the hook: the caller holds the lock, and the table of handles knows nothing of the copy. */
+/* The call goes past the hook, because the caller holds the lock. The copy is in no handle table of
+   ours. */
 static void *copy( void *handle )
 {
     static _Atomic uint64_t known;
@@ -91,9 +93,8 @@ static void drop( void *handle )
 
 const struct object_host ums_object_host = { copy, drop };
 
-/* The host's object was not signalled before: nobody but the host's callers, who are none, has
-   touched it. Its handle is not closed before the lock is free; if it was closed before, a wait has
-   kept a copy. */
+/* The host's object is not signalled: it was made so, and nobody has used it at the host since. The
+   handle cannot be closed while we hold the lock. If it was closed earlier, a wait keeps a copy. */
 void ums_object_make_real_locked( struct ums_object *o )
 {
     struct ums_object *other;
@@ -122,7 +123,7 @@ void ums_object_make_real( uint64_t handle, struct ums_context *self, uintptr_t 
     ums_object_section_end( &section );
 }
 
-/* ---- while waits are on their way to the host ---- */
+/* ---- while waits move to the host ---- */
 
 static int is_signalled_at_host( HANDLE handle )
 {
@@ -135,9 +136,10 @@ static int is_signalled_at_host( HANDLE handle )
     return !ums_call_native( &call, args ) && info.state;
 }
 
-/* A wait for all of several may need long, and there is nothing to wait for then: each is waited for
-   once. The lock is free meanwhile, and the handle may be closed: then there is nothing to do any
-   more. */
+/* Waits until no arriving wait can take the signal that the event has. A wait for all of several
+   objects may not take it for a long time, so after PATIENCE the arriving waits count as overdue
+   and are not waited for again. The lock is released meanwhile, and the program may close the
+   handle: then it returns NULL, and there is nothing left to do. */
 static struct ums_object *let_arrive( struct ums_object *o, uint64_t handle,
                                       struct object_section *section, uintptr_t sp )
 {
@@ -160,8 +162,8 @@ static struct ums_object *let_arrive( struct ums_object *o, uint64_t handle,
     return o;
 }
 
-/* A signal that the event has already, and that nobody has taken, is for a wait that comes. A second
-   one would be merged with it, and a reset would take it away. */
+/* If the event is signalled and waits arrive, the signal is for one of them. A second set would be
+   merged with it, and a reset would take it away. So both let that wait take it first. */
 int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum straggler_call what,
                                 struct object_section *section, int32_t *before )
 {
@@ -190,7 +192,7 @@ static void look_at( uint64_t value, struct ums_context *self, uintptr_t sp )
     if (ums_object_find( value )) ums_object_make_real( value, self, sp );
 }
 
-/* A handle has 64 bits, of which 32 are used. */
+/* words: also look at each half of 64 bits. A handle has 64 bits, of which 32 are used. */
 static void look_at_memory( uint64_t address, uint64_t size, int words, struct ums_context *self,
                             uintptr_t sp )
 {
@@ -217,7 +219,8 @@ static int is_pointer( uint64_t value )
     return value >= LOWEST_ADDRESS && value < HIGHEST_ADDRESS && !(value & 3);
 }
 
-/* NtDeviceIoControlFile, NtFsControlFile: the buffer and its size. */
+/* NtDeviceIoControlFile and NtFsControlFile: the input buffer, argument 6, and its size, argument
+   7. */
 static void look_at_buffer( const struct ums_call *call, struct ums_context *self )
 {
     uint64_t args[UMS_MAX_ARGS], size;
@@ -254,7 +257,7 @@ void ums_objects_in_call( const struct ums_call *call, struct ums_context *self,
     if (kind == CALL_NAMES_1_BUFFER) look_at_buffer( call, self );
 }
 
-/* Before a Unix call, by any thread: its arguments are a structure in memory. */
+/* Called by any thread before a Unix call, whose arguments are a structure in memory. */
 void ums_objects_in_unix_call( void *args, struct ums_context *self, uintptr_t sp )
 {
     if (is_pointer( (uint64_t)(ULONG_PTR)args ))

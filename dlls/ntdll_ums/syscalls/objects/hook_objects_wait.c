@@ -1,13 +1,13 @@
 /*
- * Waits for local objects, by every thread.
+ * Calls that wait for local objects, by every thread of the process.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A worker waits without its thread (core/wait.c), if the timer runs or it wants no time-out, and if it
- * is in no other call. Everybody else sleeps on the record of the wait: a worker in that place counts as
- * blocked meanwhile, as in any call that waits. If the objects become real the wait goes on at the host,
- * with the time that is left.
+ * A worker waits without its home thread (core/wait.c) if it is in no other call, and if the timer
+ * runs or the wait has no time-out. All other threads sleep on the record of the wait; a worker
+ * that does so counts as blocked, as in any call that waits. If the objects become real, the wait
+ * goes on at the host with the time that is left.
  */
 
 #define WIN32_NO_STATUS
@@ -24,19 +24,19 @@ struct wait_call
 {
     struct ums_call *call;
     struct ums_context *self;                   /* a worker, or NULL */
-    int nested;                                 /* its call is part of another one of its */
+    int nested;                                 /* the call is made inside another call of it */
     uint64_t handles[OBJECT_WAITS_MAX];
-    uint64_t signal;                            /* is signalled in the same step; 0: none */
+    uint64_t signal;                            /* the handle to signal in the same step; 0: none */
     uint32_t count;
     int by_array;                               /* NtWaitForMultipleObjects */
     int all;
-    uint64_t timeout;                           /* where it is */
+    uint64_t timeout;                           /* its address */
     int timeout_index;
     int64_t deadline;
 };
 
-/* For a worker at home this is a call that blocks: before the timer runs, and in a callback. A hand of
-   a factory is blocked, too. */
+/* Waits in the thread. For a worker at home (before the timer runs, or in a callback) this is a
+   call that blocks. A hand of a factory counts as blocked, too. */
 static void wait_in_thread( struct wait_call *wc, struct object_wait *wait )
 {
     struct ums_context *self = wc->self;
@@ -56,8 +56,8 @@ static void wait_in_thread( struct wait_call *wc, struct object_wait *wait )
     if (blocked) ums_worker_back( self );
 }
 
-/* By the copies that are kept for it: the program may close its handles meanwhile. They are kept until
-   this wait has arrived. */
+/* Uses the copies of the handles, because the program may close its own meanwhile. The copies stay
+   until ums_object_arrived. */
 static void name_objects( struct wait_call *wc, const struct object_wait *wait, uint64_t *args )
 {
     uint32_t i;
@@ -68,7 +68,7 @@ static void name_objects( struct wait_call *wc, const struct object_wait *wait, 
     else args[0] = wc->handles[0];
 }
 
-/* What is left of it, at the host: the objects are real. */
+/* The objects are real: the rest of the wait is made at the host. */
 static uint64_t wait_at_host( struct wait_call *wc, const struct object_wait *wait )
 {
     const struct call_row *row = ums_call_row( wc->call );
@@ -97,7 +97,7 @@ static uint64_t wait_at_host( struct wait_call *wc, const struct object_wait *wa
     return ums_call_wait( row, &again, wc->self );
 }
 
-/* With the lock: all of them, and none is real; else 0. */
+/* Called with the lock held. Returns 1 if all objects are found and none is real. */
 static int find_all( const struct wait_call *wc, struct ums_object **objects )
 {
     uint32_t i;
@@ -112,7 +112,7 @@ static int find_all( const struct wait_call *wc, struct ums_object **objects )
 
 enum begun { NOT_OURS, ANSWERED, WAITING };
 
-/* With the lock. 0: there is no wait, *status. Nothing is done if the wait is not ours. */
+/* Called with the lock held. Returns 0 if there is no wait, with *status. */
 static int signal_first( struct ums_object *o, ums_status *status )
 {
     int32_t before;
@@ -126,7 +126,8 @@ static int signal_first( struct ums_object *o, ums_status *status )
     return 1;
 }
 
-/* With the lock: what is signalled before the wait, or NULL. *ours: it is local, if there is one. */
+/* Called with the lock held. Returns the object to signal before the wait, or NULL. *ours: there is
+   none, or it is local. */
 static struct ums_object *find_signal( const struct wait_call *wc, int *ours )
 {
     struct ums_object *o = wc->signal ? ums_object_of_entry( ums_handle_entry( (HANDLE)wc->signal ) )
@@ -240,8 +241,9 @@ int ums_object_wait_for_one( struct ums_call *call, struct ums_context *self, ui
     return wait_for( &wc, ret );
 }
 
-/* NtSignalAndWaitForSingleObject( signal, handle, alertable, timeout ): both in one step, with the lock.
-   From then on it is a wait for one, which is what is made at the host if the object becomes real. */
+/* NtSignalAndWaitForSingleObject( signal, handle, alertable, timeout ). The signal and the begin of
+   the wait are one step under the lock. After that it is a wait for one object, and that is the
+   call which is made at the host if the object becomes real. */
 int ums_object_signal_and_wait( struct ums_call *call, struct ums_context *self, uint64_t *ret )
 {
     struct wait_call wc = { .count = 1, .timeout = call->args[3], .timeout_index = 2,
@@ -262,7 +264,8 @@ int ums_object_signal_and_wait( struct ums_call *call, struct ums_context *self,
     return 0;
 }
 
-/* How many of them are local; -1: they cannot be read. *twice: one is there twice */
+/* Returns how many of the objects are local; -1 if the handles cannot be read. *twice: one object
+   is there twice. */
 static int look_at_handles( struct wait_call *wc, uint64_t from, int *twice )
 {
     const struct ums_object *seen[OBJECT_WAITS_MAX];
