@@ -1,0 +1,462 @@
+/*
+ * Scenarios: waits for events and semaphores of this process, for several of them, and across a moment in which one
+ * of the objects becomes known to others.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * WaitForMultipleObjects for all changes the state of all objects, in the moment in which all are signalled, and of
+ * none before [doc]. For any it returns the lowest index of a signalled one [doc].
+ *
+ * The worker that waits is the first of its scheduler; the second one, which runs when the first is blocked, does
+ * the rest. So the first cannot run in between, unless a call of the second blocks: then the test is as right, and
+ * only notices less.
+ */
+#define _WIN32_WINNT 0x0602
+#include "scenario_kit.h"
+
+static HANDLE first, second;                    /* the objects */
+static volatile DWORD ret;                      /* of the wait */
+static volatile LONG waited, may_end, too_early;
+static struct kit_worker *waiter;
+
+static HANDLE copy_of( HANDLE handle )
+{
+    HANDLE copy = NULL;
+
+    DuplicateHandle( GetCurrentProcess(), handle, GetCurrentProcess(), &copy, 0, FALSE, DUPLICATE_SAME_ACCESS );
+    return copy;
+}
+
+static DWORD done( DWORD status )
+{
+    ret = status;
+    if (!may_end) too_early = 1;
+    waited = 1;
+    return 0;
+}
+
+static DWORD wait_one( struct kit_worker *worker )
+{
+    return done( WaitForSingleObject( first, worker->arg ? (DWORD)(ULONG_PTR)worker->arg : INFINITE ) );
+}
+
+static DWORD wait_all( struct kit_worker *worker )
+{
+    HANDLE both[2] = { first, second };
+
+    (void)worker;
+    return done( WaitForMultipleObjects( 2, both, TRUE, INFINITE ) );
+}
+
+static DWORD wait_any( struct kit_worker *worker )
+{
+    HANDLE both[2] = { first, second };
+
+    (void)worker;
+    return done( WaitForMultipleObjects( 2, both, FALSE, INFINITE ) );
+}
+
+static DWORD wait_alertable( struct kit_worker *worker )
+{
+    (void)worker;
+    return done( WaitForSingleObjectEx( first, INFINITE, TRUE ) );
+}
+
+/* A worker waits, and then a second one of its scheduler does the rest. */
+static void run( DWORD (*wait)( struct kit_worker * ), void *arg, DWORD (*rest)( struct kit_worker * ),
+                 DWORD expected )
+{
+    struct kit_sched *sched = kit_add_sched( NULL );
+
+    waiter = kit_add_worker( sched->list, wait, arg );
+    kit_start();
+    ok( kit_wait_value( &waiter->blocks, 1 ), "nobody was told\n" );
+    kit_add_worker( sched->list, rest, NULL );
+    kit_finish();
+    ok( waited && ret == expected, "the wait gave %lu, not %lu\n", ret, expected );
+    ok( !too_early, "the wait ended before it could be satisfied\n" );
+}
+
+static void close_all( void )
+{
+    CloseHandle( first );
+    CloseHandle( second );
+    kit_check();
+}
+
+static BOOL is_signalled( HANDLE handle )
+{
+    return WaitForSingleObject( handle, 0 ) == WAIT_OBJECT_0;
+}
+
+/* ---- for all ---- */
+
+static DWORD signal_both( struct kit_worker *worker )
+{
+    SetEvent( first );
+    kit_yield( worker, NULL );
+    may_end = 1;
+    ReleaseSemaphore( second, 2, NULL );
+    return 0;
+}
+
+START_TEST( scenario_object_all_taken )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = CreateSemaphoreW( NULL, 0, 2, NULL );
+    run( wait_all, NULL, signal_both, WAIT_OBJECT_0 );
+    ok( !is_signalled( first ), "the event was not taken\n" );
+    ok( is_signalled( second ) && !is_signalled( second ), "not one of two was taken\n" );
+    close_all();
+}
+
+/* Both are there already: the same, without a wait. */
+START_TEST( scenario_object_all_there )
+{
+    HANDLE both[2];
+
+    both[0] = CreateEventW( NULL, FALSE, TRUE, NULL );
+    both[1] = CreateSemaphoreW( NULL, 2, 2, NULL );
+    ok( !WaitForMultipleObjects( 2, both, TRUE, KIT_LIMIT ), "not satisfied\n" );
+    ok( !is_signalled( both[0] ), "the event was not taken\n" );
+    ok( is_signalled( both[1] ) && !is_signalled( both[1] ), "not one of two was taken\n" );
+    SetEvent( both[0] );
+    ok( WaitForMultipleObjects( 2, both, TRUE, 0 ) == WAIT_TIMEOUT, "satisfied by one\n" );
+    ok( is_signalled( both[0] ), "a wait that was not satisfied has taken an event\n" );
+    CloseHandle( both[0] );
+    CloseHandle( both[1] );
+}
+
+/* One becomes known and is set: the other one is still missing. */
+static DWORD know_one_of_all( struct kit_worker *worker )
+{
+    HANDLE copy = copy_of( first );
+
+    SetEvent( first );
+    kit_yield( worker, NULL );
+    may_end = 1;
+    SetEvent( second );
+    CloseHandle( copy );
+    return 0;
+}
+
+START_TEST( scenario_object_all_known )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = CreateEventW( NULL, FALSE, FALSE, NULL );
+    run( wait_all, NULL, know_one_of_all, WAIT_OBJECT_0 );
+    ok( !is_signalled( first ) && !is_signalled( second ), "one was not taken\n" );
+    close_all();
+}
+
+/* A count stays the same when the semaphore becomes known. */
+START_TEST( scenario_object_count_known )
+{
+    HANDLE semaphore = CreateSemaphoreW( NULL, 1, 5, NULL ), copy;
+    LONG before = -1;
+
+    ok( ReleaseSemaphore( semaphore, 2, &before ) && before == 1, "there were %ld\n", before );
+    copy = copy_of( semaphore );
+    ok( is_signalled( copy ) && is_signalled( semaphore ) && is_signalled( copy ), "not three\n" );
+    ok( !is_signalled( semaphore ), "more than three\n" );
+    ok( ReleaseSemaphore( copy, 5, &before ) && !before, "there were %ld\n", before );
+    ok( !ReleaseSemaphore( semaphore, 1, NULL ) && GetLastError() == ERROR_TOO_MANY_POSTS, "error %lu\n", GetLastError() );
+    CloseHandle( copy );
+    CloseHandle( semaphore );
+}
+
+/* ---- for any ---- */
+
+/* Known is one, set is the other. */
+static DWORD know_first( struct kit_worker *worker )
+{
+    HANDLE copy = copy_of( first );
+
+    (void)worker;
+    may_end = 1;
+    SetEvent( second );
+    CloseHandle( copy );
+    return 0;
+}
+
+START_TEST( scenario_object_any_known )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = CreateEventW( NULL, FALSE, FALSE, NULL );
+    run( wait_any, NULL, know_first, WAIT_OBJECT_0 + 1 );
+    ok( !is_signalled( second ), "it was not taken\n" );
+    close_all();
+}
+
+/* Known and set is the second. */
+static DWORD know_second( struct kit_worker *worker )
+{
+    HANDLE copy = copy_of( second );
+
+    (void)worker;
+    may_end = 1;
+    SetEvent( second );
+    CloseHandle( copy );
+    return 0;
+}
+
+START_TEST( scenario_object_any_second )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = CreateEventW( NULL, FALSE, FALSE, NULL );
+    run( wait_any, NULL, know_second, WAIT_OBJECT_0 + 1 );
+    ok( !is_signalled( second ), "it was not taken\n" );
+    close_all();
+}
+
+/* ---- time, alerts, ends ---- */
+
+#define SHORT ((void *)200)
+
+/* It becomes known, and nobody signals it: the time of the wait still ends. */
+static DWORD know_only( struct kit_worker *worker )
+{
+    (void)worker;
+    may_end = 1;
+    CloseHandle( copy_of( first ) );
+    return 0;
+}
+
+START_TEST( scenario_object_time_known )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = NULL;
+    may_end = 1;                                /* the machine may be slow */
+    run( wait_one, SHORT, know_only, WAIT_TIMEOUT );
+    close_all();
+}
+
+static void CALLBACK apc( ULONG_PTR arg )
+{
+    (void)arg;
+    may_end = 1;
+}
+
+static DWORD queue_apc( struct kit_worker *worker )
+{
+    (void)worker;
+    QueueUserAPC( apc, waiter->thread, 0 );
+    return 0;
+}
+
+/* An APC ends an alertable wait, and runs first. */
+START_TEST( scenario_object_apc )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = NULL;
+    run( wait_alertable, NULL, queue_apc, WAIT_IO_COMPLETION );
+    close_all();
+}
+
+/* The wait holds the object: its handle may be closed if there is another one [guess: documents call the closing of a
+   handle that somebody waits for undefined, but the object lives as long as it is referenced]. */
+static DWORD close_under_it( struct kit_worker *worker )
+{
+    HANDLE copy = copy_of( first );
+
+    (void)worker;
+    CloseHandle( first );
+    first = NULL;
+    may_end = 1;
+    SetEvent( copy );
+    CloseHandle( copy );
+    return 0;
+}
+
+START_TEST( scenario_object_closed_known )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = NULL;
+    run( wait_one, NULL, close_under_it, WAIT_OBJECT_0 );
+    close_all();
+}
+
+/* A wait for an object whose only handle is closed goes on, and what it leaves behind at its end does not reach a later
+   object [guess, as above]. */
+static HANDLE later;
+
+static DWORD wait_later( struct kit_worker *worker )
+{
+    return WaitForSingleObject( later, INFINITE ) + (worker->arg != NULL);
+}
+
+static DWORD close_and_go_on( struct kit_worker *worker )
+{
+    struct kit_worker *other;
+
+    CloseHandle( first );
+    first = NULL;
+    may_end = 1;
+    later = CreateEventW( NULL, FALSE, FALSE, NULL );
+    other = kit_add_worker( worker->last->list, wait_later, NULL );
+    if (!kit_yield_until( worker, &other->blocks, 1 ) || !kit_yield_until( worker, &waited, 1 )) too_early = 1;
+    SetEvent( later );
+    return 0;
+}
+
+START_TEST( scenario_object_closed )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = NULL;
+    may_end = 1;                                /* the machine may be slow */
+    run( wait_one, SHORT, close_and_go_on, WAIT_TIMEOUT );
+    CloseHandle( later );
+    close_all();
+}
+
+/* The same, of two: the other one becomes known after that, and when the wait goes on it is set. */
+static DWORD close_one_of_two( struct kit_worker *worker )
+{
+    LONG executes = waiter->executes;
+    HANDLE copy;
+    int i;
+
+    CloseHandle( first );
+    first = NULL;
+    copy = copy_of( second );
+    for (i = 0; i < 50 && waiter->executes == executes; i++) kit_yield( worker, NULL );   /* a chance to go on */
+    may_end = 1;
+    SetEvent( second );
+    CloseHandle( copy );
+    return 0;
+}
+
+START_TEST( scenario_object_closed_other )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = CreateEventW( NULL, FALSE, FALSE, NULL );
+    run( wait_any, NULL, close_one_of_two, WAIT_OBJECT_0 + 1 );
+    close_all();
+}
+
+/* A worker that is killed while it waits takes no signal. */
+static DWORD kill_it( struct kit_worker *worker )
+{
+    (void)worker;
+    TerminateThread( waiter->thread, 3 );
+    SetEvent( first );
+    waited = is_signalled( first );
+    return 0;
+}
+
+START_TEST( scenario_object_killed_first )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = NULL;
+    ret = 3;
+    run( wait_one, NULL, kill_it, 3 );
+    waiter->ended = 1;                          /* as far as the kit is concerned */
+    close_all();
+}
+
+/* ---- two who wait ---- */
+
+static volatile LONG released;
+
+static DWORD wait_for_first( struct kit_worker *worker )
+{
+    (void)worker;
+    if (!WaitForSingleObject( first, INFINITE )) InterlockedIncrement( &released );
+    return 0;
+}
+
+/* Two signals, before anybody has run, release both. */
+static DWORD set_twice( struct kit_worker *worker )
+{
+    HANDLE copy = copy_of( first );
+
+    (void)worker;
+    SetEvent( first );
+    SetEvent( first );
+    CloseHandle( copy );
+    return 0;
+}
+
+/* One releases one. */
+static DWORD set_once( struct kit_worker *worker )
+{
+    HANDLE copy = copy_of( first );
+    int i;
+
+    SetEvent( first );
+    for (i = 0; i < 50; i++) kit_yield( worker, NULL );         /* a chance for both */
+    too_early = released > 1;
+    kit_yield_until( worker, &released, 1 );
+    SetEvent( first );
+    CloseHandle( copy );
+    return 0;
+}
+
+static void run_two( DWORD (*rest)( struct kit_worker * ) )
+{
+    struct kit_worker *workers[2];
+    struct kit_sched *sched;
+    int i;
+
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = NULL;
+    sched = kit_add_sched( NULL );
+    for (i = 0; i < 2; i++) workers[i] = kit_add_worker( sched->list, wait_for_first, NULL );
+    kit_start();
+    for (i = 0; i < 2; i++) ok( kit_wait_value( &workers[i]->blocks, 1 ), "nobody was told\n" );
+    kit_add_worker( sched->list, rest, NULL );
+    kit_finish();
+    ok( released == 2, "%ld of 2 were released\n", released );
+    ok( !too_early, "one signal has released two\n" );
+    ok( !is_signalled( first ), "one signal too many\n" );
+    close_all();
+}
+
+START_TEST( scenario_object_set_twice )
+{
+    run_two( set_twice );
+}
+
+START_TEST( scenario_object_set_once )
+{
+    run_two( set_once );
+}
+
+/* ---- names ---- */
+
+/* An object that NtCreateEvent gives a name by its full path is the same to whoever opens it. */
+START_TEST( scenario_object_full_name )
+{
+    struct { USHORT length, maximum; WCHAR *buffer; } name;
+    struct { ULONG length; HANDLE root; void *name; ULONG attributes; void *security, *quality; } attributes =
+        { sizeof(attributes), NULL, &name, 0x40 /* OBJ_CASE_INSENSITIVE [sdk] */, NULL, NULL };
+    LONG (WINAPI *pNtCreateEvent)( HANDLE *, ACCESS_MASK, void *, ULONG, BOOLEAN ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtCreateEvent" );
+    WCHAR path[64];
+    HANDLE event = NULL, opened;
+
+    wsprintfW( path, L"\\BaseNamedObjects\\umstest-%lu", GetCurrentProcessId() );
+    name.buffer = path;
+    name.length = (USHORT)(lstrlenW( path ) * sizeof(WCHAR));
+    name.maximum = sizeof(path);
+    ok( !pNtCreateEvent( &event, EVENT_ALL_ACCESS, &attributes, 1, FALSE ), "not made\n" );
+    wsprintfW( path, L"Global\\umstest-%lu", GetCurrentProcessId() );
+    opened = OpenEventW( EVENT_ALL_ACCESS, FALSE, path );
+    ok( opened != NULL, "not opened, error %lu\n", GetLastError() );
+    ok( SetEvent( event ) && is_signalled( opened ), "two objects\n" );
+    ok( SetEvent( opened ) && is_signalled( event ), "two objects\n" );
+    CloseHandle( opened );
+    CloseHandle( event );
+}
