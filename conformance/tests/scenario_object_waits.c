@@ -63,6 +63,16 @@ static DWORD wait_alertable( struct kit_worker *worker )
     return done( WaitForSingleObjectEx( first, INFINITE, TRUE ) );
 }
 
+/* WaitForSingleObjectEx may be a wait for several that names one. */
+static DWORD wait_alertable_native( struct kit_worker *worker )
+{
+    LONG (WINAPI *pNtWaitForSingleObject)( HANDLE, BOOLEAN, LARGE_INTEGER * ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtWaitForSingleObject" );
+
+    (void)worker;
+    return done( (DWORD)pNtWaitForSingleObject( first, TRUE, NULL ) );
+}
+
 /* A worker waits, and then a second one of its scheduler does the rest. */
 static void run( DWORD (*wait)( struct kit_worker * ), void *arg, DWORD (*rest)( struct kit_worker * ),
                  DWORD expected )
@@ -257,6 +267,15 @@ START_TEST( scenario_object_apc )
     first = CreateEventW( NULL, FALSE, FALSE, NULL );
     second = NULL;
     run( wait_alertable, NULL, queue_apc, WAIT_IO_COMPLETION );
+    close_all();
+}
+
+START_TEST( scenario_object_apc_native )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = NULL;
+    run( wait_alertable_native, NULL, queue_apc, WAIT_IO_COMPLETION );         /* STATUS_USER_APC */
     close_all();
 }
 
