@@ -39,6 +39,8 @@ ums_add_model_test(suspend_again holds ${suspend_few} -DACTIONS=2 -DSUSPENSIONS=
 ums_add_model_test(suspend_one_of_two holds -DSUSPENDERS=1 -DSCHEDULERS=1 ${short})
 ums_add_model_test(suspend_by_two holds -O1 ${by_two})
 ums_add_model_test(suspensions_overlap holds -O1 ${by_two} -DHANDOFF)
+# ten seconds; suspend_by_two tries the same with carry in every check, and two mistakes try parts of it
+set_tests_properties(model.suspensions_overlap PROPERTIES LABELS "model;long")
 ums_add_model_test(suspend_itself holds ${suspend_few} -DSUSPENDS_SELF -DACTIONS=2)
 ums_add_model_test(suspend_itself_and_another holds ${itself_and_another})
 ums_add_model_test(suspend_by_worker holds ${by_worker} -DWORKER_SUSPENDS)
@@ -98,7 +100,7 @@ ums_add_mistake(fault_is_not_queued ${faults})
 set(times -DTIMES -DROUNDS=1)
 
 ums_add_test_of_model(waits.pml waits_alerts holds -DALERTERS=2)
-ums_add_test_of_model(waits.pml waits_suspended holds -DALERTERS=2 -DHOLDERS=1)
+ums_add_test_of_model(waits.pml waits_suspended holds -O1 -DALERTERS=2 -DHOLDERS=1)
 ums_add_test_of_model(waits.pml waits_killed holds -DKILL -DHOLDERS=1)
 ums_add_test_of_model(waits.pml waits_times holds ${times})
 ums_add_test_of_model(waits.pml waits_times_killed holds -O1 ${times} -DKILL)
