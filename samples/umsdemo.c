@@ -213,7 +213,7 @@ static void print_hang( const struct demo *demo )
     const struct sched_pool *pool = demo->pool;
     unsigned int i, j, lines = 0;
 
-    printf( "umsdemo: HUNG for %u s while %s\n", demo->timeout, phases[demo->phase] );
+    printf( "umsdemo: not done after %u s, while %s\n", demo->timeout, phases[demo->phase] );
     if (!pool) return;
     printf( "%ld workers created, %ld alive\n", pool->spawned, pool->alive );
     for (i = 0; i < pool->count; i++)

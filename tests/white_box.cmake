@@ -12,6 +12,8 @@ set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fa
 set(native_flags -std=gnu11 -g -O1 ${UMS_WARNINGS} -mcx16 -I${CMAKE_SOURCE_DIR}/include -I${core})
 set(sanitize_asan -fsanitize=address,undefined -fno-sanitize-recover=all)
 set(sanitize_tsan -fsanitize=thread)
+# seconds, for what hangs: at load 17 some take two minutes
+set(limit 600)
 
 # ums_native_object( KIND SOURCE ): its object into native_objects. Each source is compiled once for each sanitizer, and the
 # compiler says which headers it depends on.
@@ -66,7 +68,7 @@ function(ums_add_white_box name)
         foreach(engine handoff carry)
             set(test white_box.${name}.${engine}.${kind})
             add_test(NAME ${test} COMMAND ${exe} ${arg_UNPARSED_ARGUMENTS})
-            set_tests_properties(${test} PROPERTIES LABELS white_box TIMEOUT 120 ENVIRONMENT UMS_ENGINE=${engine})
+            set_tests_properties(${test} PROPERTIES LABELS white_box TIMEOUT ${limit} ENVIRONMENT UMS_ENGINE=${engine})
         endforeach()
     endforeach()
     add_custom_target(white_box_${name} ALL DEPENDS ${exes})
@@ -92,9 +94,9 @@ foreach(kind asan tsan)
     set(exe ${CMAKE_CURRENT_BINARY_DIR}/loud.${kind})
     add_test(NAME white_box.loud.crash.${kind} COMMAND ${exe} crash)
     add_test(NAME white_box.loud.assertion.${kind} COMMAND ${exe} assertion)
-    set_tests_properties(white_box.loud.crash.${kind} PROPERTIES LABELS white_box TIMEOUT 120
+    set_tests_properties(white_box.loud.crash.${kind} PROPERTIES LABELS white_box TIMEOUT ${limit}
         PASS_REGULAR_EXPRESSION "Sanitizer: SEGV")
-    set_tests_properties(white_box.loud.assertion.${kind} PROPERTIES LABELS white_box TIMEOUT 120
+    set_tests_properties(white_box.loud.assertion.${kind} PROPERTIES LABELS white_box TIMEOUT ${limit}
         PASS_REGULAR_EXPRESSION "has ended the process with status.*goes_wrong")
 endforeach()
 # the same once more, recorded: umstrace knows what has to hold for any schedule
@@ -103,7 +105,7 @@ foreach(kind asan tsan)
         set(test white_box.recorded.${engine}.${kind})
         add_test(NAME ${test} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/recorded.sh
             ${CMAKE_CURRENT_BINARY_DIR}/stress.${kind} ${CMAKE_SOURCE_DIR}/scripts/umstrace)
-        set_tests_properties(${test} PROPERTIES LABELS white_box TIMEOUT 120 ENVIRONMENT UMS_ENGINE=${engine})
+        set_tests_properties(${test} PROPERTIES LABELS white_box TIMEOUT ${limit} ENVIRONMENT UMS_ENGINE=${engine})
     endforeach()
 endforeach()
 include(exports_tests.cmake)

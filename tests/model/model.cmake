@@ -39,7 +39,7 @@ ums_add_model_test(suspend_again holds ${suspend_few} -DACTIONS=2 -DSUSPENSIONS=
 ums_add_model_test(suspend_one_of_two holds -DSUSPENDERS=1 -DSCHEDULERS=1 ${short})
 ums_add_model_test(suspend_by_two holds -O1 ${by_two})
 ums_add_model_test(suspensions_overlap holds -O1 ${by_two} -DHANDOFF)
-# ten seconds; suspend_by_two tries the same with carry in every check, and two mistakes try parts of it
+# ten seconds; every check has suspend_by_two, the same with carry, and suspend_itself_and_another, two suspenders with handoff
 set_tests_properties(model.suspensions_overlap PROPERTIES LABELS "model;long")
 ums_add_model_test(suspend_itself holds ${suspend_few} -DSUSPENDS_SELF -DACTIONS=2)
 ums_add_model_test(suspend_itself_and_another holds ${itself_and_another})
