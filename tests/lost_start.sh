@@ -1,4 +1,6 @@
-# Sourced: is this the start in 10,000 that Wine loses (docs/wine.md)? It ends with 1 and not a word.
+# Sourced: starts a program, and makes the start in 10,000 again that Wine loses (docs/wine.md). It ends with 1 and not a
+# word.
+# shellcheck shell=sh
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -15,4 +17,23 @@ lost_start()
     lost=1
     echo "a start was lost, it is made again"
     [ -z "${UMS_LOST_STARTS-}" ] || echo "$0" >> "$UMS_LOST_STARTS"
+}
+
+# begin OUT ERR COMMAND...: its status in got, its output in these files, which may be one; a lost start is made again
+begin()
+{
+    begin_once "$@"
+    if lost_start $got "$1" "$2"; then
+        begin_once "$@"
+    fi
+}
+
+begin_once()
+{
+    got=0
+    if [ "$1" = "$2" ]; then
+        (shift 2 && "$@") > "$1" 2>&1 || got=$?
+    else
+        (shift 2 && "$@") > "$1" 2> "$2" || got=$?
+    fi
 }

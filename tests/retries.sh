@@ -70,4 +70,33 @@ END
 expect 8 1 'a script whose program ended with 2' << END
 add_test(counted sh -c "$count; . $top/tests/lost_start.sh; lost_start 2 /dev/null || { echo words; exit 1; }")
 END
+
+# lost COUNT: a program whose first starts, so many, are lost; it prints a line then
+lost()
+{
+    printf '#!/bin/sh\necho >> %s/runs\n[ $(wc -l < %s/runs) -gt %s ] || exit 1\necho words\n' "$build" "$build" "$1" \
+        > "$build/program"
+    chmod +x "$build/program"
+    rm -f "$build/runs"
+}
+
+begins="echo begun; . $top/tests/lost_start.sh; begin out err $build/program; test \$got = 0 && grep words out"
+in_python="import subprocess, sys
+sys.path.insert(0, '$top/tests')
+import lost_start
+pipe = subprocess.PIPE
+process, out, err = lost_start.WAY(lambda: subprocess.Popen('$build/program', stdout=pipe, stderr=pipe, text=True)) + TUPLE
+print(process.args, out)
+sys.exit(out.strip() != 'words')"
+echo "$in_python" | sed 's/WAY/finish/; s/ + TUPLE//' > "$build/finish.py"
+echo "$in_python" | sed "s/WAY/begin/; s/TUPLE/('',)/" > "$build/begin.py"
+for script in "sh -c \"$begins\"" "python3 $build/finish.py" "python3 $build/begin.py"; do
+    for count_lost in 1 2; do
+        lost $count_lost
+        expect $((count_lost == 1 ? 0 : 8)) 1 "$count_lost lost: $script" << END
+add_test(counted sh -c "$count")
+add_test(second $script)
+END
+    done
+done
 exit $failed

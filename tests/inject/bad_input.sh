@@ -4,7 +4,8 @@
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
-run=$(dirname "$0")/../../scripts/winerun
+run=$(readlink -f "$(dirname "$0")/../../scripts/winerun")
+. "$(dirname "$0")/../lost_start.sh"
 umsrun=$1
 program=$2
 importer=$3
@@ -25,8 +26,7 @@ with_machine()
 # refused FILE WORDS: the line has the file's name and the words
 refused()
 {
-    "$run" "$umsrun" "$1" > out 2> err
-    got=$?
+    begin out err "$run" "$umsrun" "$1"
     if [ $got != 2 ] || [ -s out ] || [ "$(wc -l < err)" != 1 ] || ! grep -q "$1.*$2" err; then
         echo "$1: status $got, expected 2 and one line with \"$2\":"
         cat out err
@@ -60,8 +60,7 @@ refused library.dll 'DLL'
 # The loader ends a program that lacks a DLL, or whose DLL lacks one, without a word; the status is its own.
 lacks()
 {
-    "$run" "$umsrun" "$1" > out 2> err
-    got=$?
+    begin out err "$run" "$umsrun" "$1"
     if [ $got != 53 ] || [ -s out ] || [ "$(grep -c '^umsrun: ' err)" != 1 ] || ! grep -q "umsrun: $1 needs $2, which" err; then
         echo "$1 lacks a DLL: status $got, expected 53 and a line with \"$2\":"
         cat out err
@@ -72,8 +71,7 @@ cp "$importer" importer.exe
 lacks importer.exe "$(basename "$dll")"
 
 # a setting that means nothing: one line that names it, and the program does not run without UMS
-UMS_HOOK=nonsense "$run" "$umsrun" "$program" > out 2> err
-got=$?
+begin out err env UMS_HOOK=nonsense "$run" "$umsrun" "$program"
 if [ $got != 2 ] || [ -s out ] || [ "$(wc -l < err)" != 1 ] || ! grep -q UMS_HOOK err; then
     echo "UMS_HOOK=nonsense: status $got, expected 2 and one line:"
     cat out err

@@ -5,6 +5,7 @@
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
 run=$(dirname "$0")/../../scripts/winerun
+. "$(dirname "$0")/../lost_start.sh"
 umsrun=$1
 program=$2
 failed=0
@@ -16,8 +17,7 @@ export UMS_LOG=1
 # start SETTINGS...: status in got, output in out, our lines in log
 start()
 {
-    env "$@" "$run" "$umsrun" "$program" > "$dir/out" 2> "$dir/err"
-    got=$?
+    begin "$dir/out" "$dir/err" env "$@" "$run" "$umsrun" "$program"
     tr -d '\r' < "$dir/out" > "$dir/plain"
     grep '^ums: ' "$dir/err" > "$dir/log"
 }

@@ -5,6 +5,7 @@
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
 run=$(readlink -f "$(dirname "$0")/../../scripts/winerun")
+. "$(dirname "$0")/../lost_start.sh"
 umsrun=$1
 program=$2
 decoy=$3
@@ -23,8 +24,7 @@ fill()
 # decoys DIRECTORY: status 99 would be a decoy's
 decoys()
 {
-    (cd "$1" && "$run" "$umsrun" "$program" "$shim") > "$dir/out" 2>&1
-    got=$?
+    begin "$dir/out" "$dir/out" env -C "$1" "$run" "$umsrun" "$program" "$shim"
     [ $got = 0 ] || { echo "in $1: status $got"; cat "$dir/out"; failed=1; }
 }
 
@@ -38,6 +38,6 @@ program=$dir/beside/program.exe
 decoys "$dir/beside"
 decoys "$dir/current"
 
-UMS_LOG=1 UMS_LOG_FILE="Z:$dir/log" "$run" "$umsrun" "$program" "$shim" > "$dir/out" 2>&1
+begin "$dir/out" "$dir/out" env UMS_LOG=1 UMS_LOG_FILE="Z:$dir/log" "$run" "$umsrun" "$program" "$shim"
 grep -q '^ums: active' "$dir/log" || { echo "no log file"; cat "$dir/out"; failed=1; }
 exit $failed

@@ -25,12 +25,7 @@ wrong()
 
 start()
 {
-    "$run" "$umsrun" "$@" > out 2> err < /dev/null
-    got=$?
-    if lost_start $got out err; then
-        "$run" "$umsrun" "$@" > out 2> err < /dev/null
-        got=$?
-    fi
+    begin out err "$run" "$umsrun" "$@" < /dev/null
 }
 
 # says WORDS ARGUMENTS...: status 0, nothing on the standard error

@@ -26,12 +26,7 @@ expect()
 {
     status=$1 words=$2
     shift 2
-    "$run" "$@" > out 2> err < /dev/null
-    got=$?
-    if [ $got != "$status" ] && lost_start $got out err; then
-        "$run" "$@" > out 2> err < /dev/null
-        got=$?
-    fi
+    begin out err "$run" "$@" < /dev/null
     [ $got = "$status" ] || wrong "$*: status $got, expected $status"
     cat out err | grep -q "$words" || wrong "$*: expected \"$words\""
 }

@@ -5,6 +5,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 
 run=$(readlink -f "$(dirname "$0")/../../scripts/winerun")
+. "$(dirname "$0")/../lost_start.sh"
 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -27,8 +28,7 @@ start()
 {
     program=$1
     shift
-    env "$@" "$run" "$umsrun" "$program" > out 2> err
-    got=$?
+    begin out err env "$@" "$run" "$umsrun" "$program"
     grep '^ums: ' err | tr -d '\r' > log
 }
 

@@ -55,8 +55,10 @@ for engine in carry handoff; do
 done
 
 # children, and theirs: a line for each
-"$run" "$umsrun" "$children" shim > out 2> err || wrong 'children'
-env UMS_LOG=none,trace+child "$run" "$umsrun" "$children" shim > out 2> err || wrong 'children'
+begin out err "$run" "$umsrun" "$children" shim
+[ "$got" = 0 ] || wrong 'children'
+begin out err env UMS_LOG=none,trace+child "$run" "$umsrun" "$children" shim
+[ "$got" = 0 ] || wrong 'children'
 grep '^ums: ' err | tr -d '\r' > log
 [ "$(count ':trace:child: process [0-9]* gets the shim$')" -ge 2 ] || wrong 'children'
 [ "$(grep -vc ':trace:child: process [0-9]* gets the shim$' log)" = 0 ] || wrong 'other lines of children'

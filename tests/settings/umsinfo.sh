@@ -18,8 +18,7 @@ info()
     done
     shift
     # shellcheck disable=SC2086
-    env $set_so "$run" "$@" > raw 2> err
-    got=$?
+    begin raw err env $set_so "$run" "$@"
     tr -d '\r' < raw > out
 }
 

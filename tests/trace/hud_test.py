@@ -9,7 +9,11 @@ import re
 import subprocess
 import sys
 
-WINERUN = os.path.join(os.path.dirname(os.path.realpath(__file__)), '..', '..', 'scripts', 'winerun')
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import lost_start                               # noqa: E402: it lies in the folder above
+
+WINERUN = os.path.join(HERE, '..', '..', 'scripts', 'winerun')
 LINE = re.compile(r'^ums: (\d+) sched (\d+) ready (\d+) run (\d+) blocked (\d+) susp \d+[kM]? switches/s *$')
 failures = 0
 
@@ -46,27 +50,24 @@ def is_right(line):
 
 
 def main(umsrun, busy):
-    process = start('1', umsrun, busy, text=False)
-    pid = process.stdout.readline().split()[-1].decode()
+    process, line = lost_start.begin(lambda: start('1', umsrun, busy, text=False))
+    pid = line.split()[-1].decode()
     # it goes on until it is told to end: so there is a line sooner or later
     line = text = ''
     while not (LINE.match(line) and is_right(figures(line)[0])):
         line = process.stderr.readline().decode().strip('\n')
         text += line + '\n'
     figures(text)
-    top = start('', umsrun, '--top', pid, '2')
-    out, err = top.communicate(timeout=60)
+    top, out, err = lost_start.finish(lambda: start('', umsrun, '--top', pid, '2'))
     expect(top.returncode == 0 and err == '', '--top', top.returncode, err)
     expect(len(figures(out)) == 2 and all(is_right(line) for line in figures(out)), out)
     out, err = process.communicate(b'\n', timeout=60)
     expect(process.returncode == 5, 'status', process.returncode, out)
-    quiet = start('quiet', umsrun, busy)
-    pid = quiet.stdout.readline().split()[-1]
-    top = start('', umsrun, '--top')
-    out, _ = top.communicate(timeout=60)
+    quiet, line = lost_start.begin(lambda: start('quiet', umsrun, busy))
+    pid = line.split()[-1]
+    top, out, _ = lost_start.finish(lambda: start('', umsrun, '--top'))
     expect(top.returncode == 0 and re.search(rf'^ *{pid} +{os.path.basename(busy)} +ums: \d', out, re.M), 'the list', out)
-    top = start('', umsrun, '--top', pid)
-    line = top.stdout.readline()
+    top, line = lost_start.begin(lambda: start('', umsrun, '--top', pid))
     expect(LINE.match(line.strip()), 'one', line)
     _, err = quiet.communicate('\n', timeout=60)
     expect(err == '', 'not quiet', err)
@@ -76,23 +77,19 @@ def main(umsrun, busy):
 
 
 def refused(umsrun, busy):
-    process = start('', umsrun, busy)
-    pid = process.stdout.readline().split()[-1]
-    top = start('', umsrun, '--top')
-    out, err = top.communicate(timeout=60)
+    process, line = lost_start.begin(lambda: start('', umsrun, busy))
+    pid = line.split()[-1]
+    top, out, err = lost_start.finish(lambda: start('', umsrun, '--top'))
     expect(top.returncode == 0 and re.search(rf'^ *{pid} .*has UMS; no counters', out, re.M), 'the list', out, err)
     for args, want in ((('--top', pid), 'has no counters'), (('--top', '3'), 'no such process'),
                        (('--top', 'game'), 'not a process id')):
-        top = start('', umsrun, *args)
-        _, err = top.communicate(timeout=60)
+        top, _, err = lost_start.finish(lambda wanted=args: start('', umsrun, *wanted))
         expect(top.returncode == 2 and want in err, args, top.returncode, err)
     process.communicate('\n', timeout=60)
-    odd = start('2', umsrun, busy)
-    odd.stdout.readline()
+    odd, _ = lost_start.begin(lambda: start('2', umsrun, busy))
     _, err = odd.communicate('\n', timeout=60)
     expect(odd.returncode == 5 and 'UMS_HUD=2' in err, 'an odd value', odd.returncode, err)
-    top = start('', umsrun, '--top')
-    out, err = top.communicate(timeout=60)
+    top, out, err = lost_start.finish(lambda: start('', umsrun, '--top'))
     # Other tests run in this prefix at the same time. Theirs have no counters, and ours have ended.
     others = [line for line in out.splitlines() if line.strip()]
     none = top.returncode == 1 and re.search(r'no program with UMS runs in /.*prefix', out + err)

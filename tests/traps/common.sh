@@ -5,6 +5,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 
 run=$(readlink -f "$(dirname "$0")/../../scripts/winerun")
+. "$(dirname "$0")/../lost_start.sh"
 failed=0
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
@@ -14,8 +15,7 @@ trapped()
 {
     traps=$1
     shift
-    got=0
-    env TRAPS="$traps" LD_PRELOAD="$library" "$@" > "$out" 2>&1 || got=$?
+    begin "$out" "$out" env TRAPS="$traps" LD_PRELOAD="$library" "$@"
 }
 
 wrong()

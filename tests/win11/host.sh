@@ -38,12 +38,7 @@ expect()
 {
     want=$1 words=$2
     shift 2
-    "$winerun" "$@" > "$tmp/out" 2>&1
-    got=$?
-    if lost_start $got "$tmp/out"; then
-        "$winerun" "$@" > "$tmp/out" 2>&1
-        got=$?
-    fi
+    begin "$tmp/out" "$tmp/out" "$winerun" "$@"
     if [ $got != "$want" ] || ! grep -q "$words" "$tmp/out"; then
         wrong "$*: status $got, expected $want and \"$words\""
     fi

@@ -1,0 +1,45 @@
+"""For scripts in Python what lost_start.sh is for those of the shell: starts a program, and makes the start in 10,000 again
+that Wine loses (docs/wine.md). It ends with 1 and not a word.
+
+Copyright 2026 the UMS shim authors
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import os
+import sys
+
+lost = False
+
+
+def is_lost(process, *texts):
+    """Once in a script, and not quietly: ./check counts them in all scripts, and fails when there is more than one."""
+    global lost
+    if lost or process.returncode != 1 or any(texts):
+        return False
+    lost = True
+    print('a start was lost, it is made again')
+    if os.environ.get('UMS_LOST_STARTS'):
+        with open(os.environ['UMS_LOST_STARTS'], 'a', encoding='utf-8') as file:
+            print(sys.argv[0], file=file)
+    return True
+
+
+def finish(start, timeout=60):
+    """start(): a Popen with both outputs piped. The process, which has ended, and its outputs."""
+    process = start()
+    out, err = process.communicate(timeout=timeout)
+    if is_lost(process, out, err):
+        process = start()
+        out, err = process.communicate(timeout=timeout)
+    return process, out, err
+
+
+def begin(start):
+    """The same with a program that prints a line and goes on: the process and the line."""
+    process = start()
+    line = process.stdout.readline()
+    if not line:
+        _, err = process.communicate()
+        if is_lost(process, err):
+            process = start()
+            line = process.stdout.readline()
+    return process, line
