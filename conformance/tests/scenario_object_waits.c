@@ -224,6 +224,41 @@ START_TEST( scenario_object_any_second )
     close_all();
 }
 
+#define MANY 4
+
+static HANDLE many[MANY];
+static volatile LONG begins;
+
+static DWORD WINAPI wait_many( void *arg )
+{
+    (void)arg;
+    InterlockedIncrement( &begins );
+    return WaitForMultipleObjects( MANY, many, FALSE, KIT_LIMIT );
+}
+
+/* Which one it is, signalled before the wait and during it. */
+START_TEST( scenario_object_any_index )
+{
+    DWORD i, index;
+    HANDLE thread;
+
+    for (i = 0; i < MANY; i++) many[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
+    for (i = 0; i < MANY; i++)
+    {
+        SetEvent( many[i] );
+        index = WaitForMultipleObjects( MANY, many, FALSE, 0 );
+        ok( index == i, "%lu instead of %lu\n", index, i );
+        thread = CreateThread( NULL, 0, wait_many, NULL, 0, NULL );
+        ok( kit_wait_value( &begins, (LONG)i + 1 ), "it does not wait\n" );
+        Sleep( 30 );                            /* in the queues, most likely; right in any case */
+        SetEvent( many[i] );
+        ok( !WaitForSingleObject( thread, KIT_LIMIT ) && GetExitCodeThread( thread, &index ) && index == i,
+            "%lu instead of %lu\n", index, i );
+        CloseHandle( thread );
+    }
+    for (i = 0; i < MANY; i++) CloseHandle( many[i] );
+}
+
 /* ---- time, alerts, ends ---- */
 
 #define SHORT ((void *)200)

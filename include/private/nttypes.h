@@ -17,6 +17,9 @@ typedef int32_t ums_status;                     /* an NTSTATUS */
 #ifndef STATUS_SUCCESS
 #define STATUS_SUCCESS               ((ums_status)0x00000000)
 #endif
+#ifndef STATUS_ABANDONED_WAIT_0
+#define STATUS_ABANDONED_WAIT_0      ((ums_status)0x00000080)
+#endif
 #ifndef STATUS_TIMEOUT
 #define STATUS_TIMEOUT               ((ums_status)0x00000102)
 #endif

@@ -1,5 +1,5 @@
-# The models of who owns a worker (ums.pml), of its waits without a thread (waits.pml) and of local events that become real
-# (objects.pml), tried out by spin in small worlds:
+# The models of who owns a worker (ums.pml), of its waits without a thread (waits.pml), of local events that become real
+# (objects.pml) and of mutants that do so while somebody owns them (mutants.pml), tried out by spin in small worlds:
 # what has to hold does, and seeded mistakes are found. Not without spin.
 
 find_program(UMS_SPIN spin NO_CMAKE_FIND_ROOT_PATH)
@@ -155,3 +155,14 @@ ums_add_objects_mistake(time_out_stays -DTIMES)
 ums_add_objects_mistake(killed_stays -DBEGUN=2 -DKILL)
 ums_add_objects_mistake(all_takes_one ${all} -DSETS=2)
 ums_add_objects_mistake(does_not_follow ${both} -DSECOND)
+
+# ---- mutants.pml ----
+
+set(two_rounds -DROUNDS=2 -DEXPOSERS=2)
+
+ums_add_test_of_model(mutants.pml mutants holds -DTAKERS=3)
+ums_add_test_of_model(mutants.pml mutants_abandoned holds ${two_rounds} -DDIES=2)
+foreach(mistake no_transfer transfer_ends_early released_later keeper_stays no_keeper stale)
+    string(TOUPPER MISTAKE_${mistake} macro)
+    ums_add_test_of_model(mutants.pml mistake.mutants_${mistake} fails ${two_rounds} -DDIES=1 -D${macro})
+endforeach()

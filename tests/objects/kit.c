@@ -29,7 +29,18 @@ static void drop( void *handle )
     copies--;
 }
 
-static const struct object_host host = { copy, drop };
+static void ended_at_host( const struct object_thread *thread )
+{
+    (void)thread;
+    assert_int_not_equal( ums_objects_holder(), ke_thread_id() );
+}
+
+static const struct object_host host = { copy, drop, ended_at_host };
+
+struct object_thread this_thread( void )
+{
+    return (struct object_thread){ ke_thread_id(), ke_current() };
+}
 
 /* ---- operations, each a section of its own ---- */
 
@@ -68,12 +79,13 @@ void until_waits( struct ums_object *o, int count )
 
 int wait_for( struct ums_object *const *objects, uint32_t count, int all, int64_t time )
 {
+    const struct object_thread self = this_thread();
     struct object_wait *wait;
     ums_status status;
     int over;
 
     ums_objects_lock();
-    over = ums_object_wait( objects, count, all, 0, NULL, &wait, &status );
+    over = ums_object_wait( objects, count, all, 0, &self, NULL, &wait, &status );
     ums_objects_unlock();
     if (over) return (int)status;
     ums_object_wait_in_thread( wait, time ? ke_clock() + time : 0 );

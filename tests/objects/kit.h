@@ -34,7 +34,11 @@
     X( a_signal_before_the_state_is_not_lost ) \
     X( a_new_wait_ends_the_one_before ) \
     X( the_timer_ends_a_workers_wait ) \
-    X( a_thread_that_is_gone_takes_no_signal )
+    X( a_thread_that_is_gone_takes_no_signal ) \
+    X( a_mutant_is_taken_again_by_its_owner ) \
+    X( a_mutant_goes_to_the_first_who_waits ) \
+    X( what_a_thread_that_is_gone_owned_is_abandoned ) \
+    X( a_closed_mutant_goes_with_its_last_wait )
 
 #define X( name ) void name( void **state );
 OBJECTS_TESTS( X )
@@ -48,6 +52,8 @@ extern int copies;                              /* of the host's handle, which i
 
 void begin( enum object_type type, int32_t state, int32_t limit );
 void finish( void );
+
+struct object_thread this_thread( void );
 
 /* operations, each a section of its own */
 void set( struct ums_object *o );

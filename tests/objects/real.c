@@ -101,13 +101,14 @@ void a_wait_that_moves_outlives_the_handle( void **state )
 
 static void *wait_and_look( void *unused )
 {
+    const struct object_thread self = this_thread();
     struct ums_object *both[2] = { object, second };
     struct object_wait *wait;
     ums_status status;
 
     (void)unused;
     ums_objects_lock();
-    assert_false( ums_object_wait( both, 2, 0, 0, NULL, &wait, &status ) );
+    assert_false( ums_object_wait( both, 2, 0, 0, &self, NULL, &wait, &status ) );
     ums_objects_unlock();
     ums_object_wait_in_thread( wait, 0 );
     assert_false( ums_object_wait_end( wait, &status ) );
@@ -146,7 +147,7 @@ void waits_keep_a_closed_object( void **state )
 
     (void)state;
     begin( OBJECT_SYNCHRONIZATION, 0, 0 );
-    start( &thread, 1, wait_once, (void *)SOON );
+    start( &thread, 1, wait_once, NULL );
     until_waits( object, 1 );
     ums_objects_lock();
     ums_object_closes( object );
@@ -155,8 +156,9 @@ void waits_keep_a_closed_object( void **state )
     ums_objects_unlock();
     again = ums_object_create( OBJECT_SEMAPHORE, 0, 1 );
     assert_ptr_not_equal( again, object );
+    set( object );
     join( &thread, 1 );
-    assert_int_equal( atomic_load( &timed_out ), 1 );
+    assert_int_equal( atomic_load( &ended ), 1 );
     assert_ptr_equal( ums_object_create( OBJECT_SYNCHRONIZATION, 0, 0 ), object );
     ums_objects_lock();
     ums_object_close( again );

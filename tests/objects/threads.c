@@ -156,13 +156,15 @@ static struct ums_context of_the_dead, of_another;
 
 static void *die_waiting( void *context )
 {
+    struct object_thread self;
     struct object_wait *wait;
     ums_status status;
     uint32_t tid = ke_thread_id();
 
     ke_set_current( context );
+    self = this_thread();
     ums_objects_lock();
-    ums_object_wait( &object, 1, 0, 0, NULL, &wait, &status );
+    ums_object_wait( &object, 1, 0, 0, &self, NULL, &wait, &status );
     ums_objects_unlock();
     return (void *)(uintptr_t)tid;
 }

@@ -45,13 +45,14 @@ static void (*in_between)( void );              /* the record is in the queue, t
 
 static void worker_waits( void *deadline )
 {
+    const struct object_thread thread = this_thread();
     struct ums_context *self = ke_current();
     struct object_wait *wait;
     ums_status status;
     int over;
 
     ums_objects_lock();
-    over = ums_object_wait( &object, 1, 0, 0, self, &wait, &status );
+    over = ums_object_wait( &object, 1, 0, 0, &thread, self, &wait, &status );
     ums_objects_unlock();
     if (!over)
     {
@@ -123,17 +124,18 @@ void a_signal_before_the_state_is_not_lost( void **state )
 
 static void worker_leaves_its_wait( void *unused )
 {
+    const struct object_thread thread = this_thread();
     struct ums_context *self = ke_current();
     struct object_wait *wait;
     ums_status status;
 
     (void)unused;
     ums_objects_lock();
-    assert_false( ums_object_wait( &object, 1, 0, 0, self, &wait, &status ) );
+    assert_false( ums_object_wait( &object, 1, 0, 0, &thread, self, &wait, &status ) );
     ums_object_becomes_real( object );
     ums_object_is_real( object );
     assert_non_null( object->moving.first );
-    assert_false( ums_object_wait( &second, 1, 0, 0, self, &wait, &status ) );
+    assert_false( ums_object_wait( &second, 1, 0, 0, &thread, self, &wait, &status ) );
     assert_null( object->moving.first );
     ums_object_set( second );
     ums_objects_unlock();

@@ -1,6 +1,6 @@
 /*
- * Local objects, which are events and semaphores of this process alone: their state, their signals,
- * and how they become real. Host-free.
+ * Local objects, which are events, semaphores and mutants of this process alone: their state, their
+ * signals, and how they become real. Host-free. For the owners of mutants see mutants.c.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -34,13 +34,13 @@ _Atomic uint32_t ums_objects_made;
 static struct ums_pool objects;
 static _Atomic uint32_t lock;                   /* 0, or the holder's id << 2 | 2; bit 0: a thread sleeps */
 static int alone;
-static const struct object_host *host;
+const struct object_host *ums_objects_host;
 
 #define LOCK_WANTED 1u
 
 int ums_objects_init( const struct object_host *with )
 {
-    host = with;
+    ums_objects_host = with;
     return ums_pool_init( &objects, sizeof(struct ums_object), MAX_OBJECTS ) && ums_object_waits_init();
 }
 
@@ -87,6 +87,7 @@ uint32_t ums_objects_holder( void )
 void ums_objects_alone( void )
 {
     alone = 1;
+    ums_mutants_abandon_others( ke_thread_id() );
 }
 
 /* ---- objects ---- */
@@ -111,6 +112,8 @@ struct ums_object *ums_object_create( enum object_type type, int32_t state, int3
     o->state    = state;
     o->limit    = limit;
     o->closed   = 0;
+    o->owner    = (struct object_thread){ 0, NULL };
+    o->abandoned = o->transfer = o->stale = 0;
     o->arriving = o->overdue = 0;
     o->waits    = o->moving = (struct object_queue){ NULL, NULL };
     atomic_store( &o->real, 0 );
@@ -121,21 +124,23 @@ struct ums_object *ums_object_create( enum object_type type, int32_t state, int3
 /* The program may close its handle while waits still move to the host: they need ours. */
 static void keep_for_waits( struct ums_object *o )
 {
-    if (!o->keep && o->handle) o->keep = host->copy( o->handle );
+    if (!o->keep && o->handle) o->keep = ums_objects_host->copy( o->handle );
 }
 
 /* Called when a wait has left the object. An object whose handle is closed is freed with its last
    wait: waiters keep an object alive, as they do at the host. */
 static void look_after( struct ums_object *o )
 {
-    int used = o->arriving || o->moving.first;
+    int used = o->arriving || o->moving.first || o->transfer;
 
     if (o->overdue > o->arriving) o->overdue = o->arriving;
     atomic_store( &o->stragglers, used && atomic_load( &o->real ) );
     if (used || o->waits.first) return;
-    if (o->keep) host->drop( o->keep );
+    if (o->keep) ums_objects_host->drop( o->keep );
     o->keep = NULL;
-    if (o->closed) ums_pool_free( &objects, o );
+    if (!o->closed) return;
+    if (o->owner.tid) ums_mutant_disown( o );
+    ums_pool_free( &objects, o );
 }
 
 void ums_object_closes( struct ums_object *o )
@@ -218,15 +223,18 @@ void ums_object_end_wait( struct object_wait *wait, ums_status status )
 
 /* ---- signals ---- */
 
-static int is_signalled( const struct ums_object *o )
+static int is_signalled( const struct ums_object *o, const struct object_thread *waiter )
 {
-    return o->state > 0;
+    return o->type == OBJECT_MUTANT ? ums_mutant_is_free( o, waiter ) : o->state > 0;
 }
 
-static void take( struct ums_object *o )
+/* Returns what is to be added to the status of the wait. */
+static ums_status take( struct ums_object *o, const struct object_thread *waiter )
 {
     if (o->type == OBJECT_SYNCHRONIZATION) o->state = 0;
     else if (o->type == OBJECT_SEMAPHORE) o->state--;
+    else if (o->type == OBJECT_MUTANT && ums_mutant_take( o, waiter )) return STATUS_ABANDONED_WAIT_0;
+    return 0;
 }
 
 /* Takes what the wait is for: the first object that is signalled, or all of them at once. Returns 0
@@ -238,29 +246,28 @@ static int satisfy( struct object_wait *wait, ums_status *status )
     *status = STATUS_SUCCESS;                   /* STATUS_WAIT_0 */
     for (i = 0; i < wait->count; i++)
     {
-        if (is_signalled( wait->links[i].object ) == !wait->all) break;
+        if (is_signalled( wait->links[i].object, &wait->waiter ) == !wait->all) break;
     }
     if (wait->all)
     {
         if (i < wait->count) return 0;
-        for (i = 0; i < wait->count; i++) take( wait->links[i].object );
+        for (i = 0; i < wait->count; i++) *status |= take( wait->links[i].object, &wait->waiter );
         return 1;
     }
     if (i == wait->count) return 0;
-    take( wait->links[i].object );
-    *status = (ums_status)i;
+    *status = (ums_status)i | take( wait->links[i].object, &wait->waiter );
     return 1;
 }
 
 /* Satisfies waits in the order of the queue while the object is signalled. A wait for all of
    several objects is passed over if another one of them is not signalled. */
-static void hand_out( struct ums_object *o )
+void ums_object_hand_out( struct ums_object *o )
 {
     struct object_link *link = o->waits.first, *next;
     ums_status status;
 
     if (alone) return;
-    for (; link && is_signalled( o ); link = next)
+    for (; link && o->state > 0; link = next)
     {
         struct object_wait *wait = link->wait;
 
@@ -274,7 +281,7 @@ int32_t ums_object_set( struct ums_object *o )
     int32_t before = o->state;
 
     o->state = 1;
-    if (o->waits.first) hand_out( o );
+    if (o->waits.first) ums_object_hand_out( o );
     return before;
 }
 
@@ -300,17 +307,19 @@ int ums_object_release( struct ums_object *o, uint32_t count, int32_t *before )
     if (count > (uint32_t)(o->limit - o->state)) return 0;
     *before = o->state;
     o->state += (int32_t)count;
-    if (o->waits.first) hand_out( o );
+    if (o->waits.first) ums_object_hand_out( o );
     return 1;
 }
 
 /* ---- waits ---- */
 
 int ums_object_wait( struct ums_object *const *wanted, uint32_t count, int all, int poll,
-                     struct ums_context *worker, struct object_wait **ret, ums_status *status )
+                     const struct object_thread *self, struct ums_context *worker,
+                     struct object_wait **ret, ums_status *status )
 {
     struct object_link links[OBJECT_WAITS_MAX];
-    struct object_wait now = { .all = (uint32_t)all, .count = count, .links = links }, *wait;
+    struct object_wait now = { .all = (uint32_t)all, .count = count, .links = links,
+                               .waiter = *self }, *wait;
     uint32_t i;
 
     for (i = 0; i < count; i++) links[i].object = wanted[i];
@@ -320,6 +329,7 @@ int ums_object_wait( struct ums_object *const *wanted, uint32_t count, int all, 
     *status = STATUS_NO_MEMORY;
     if (!(wait = ums_object_wait_record( worker, count ))) return 1;
     wait->all = (uint32_t)all;
+    wait->waiter = *self;
     for (i = 0; i < count; i++)
     {
         wait->links[i].wait = wait;

@@ -1,5 +1,5 @@
 /*
- * Events and semaphores of this process alone: their state is in words of ours. Host-free.
+ * Events, semaphores and mutants of this process alone: their state is in words of ours. Host-free.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -15,10 +15,19 @@ enum object_type
 {
     OBJECT_NOTIFICATION,                        /* EVENT_TYPE [sdk]: manual reset */
     OBJECT_SYNCHRONIZATION,                     /* auto reset */
-    OBJECT_SEMAPHORE
+    OBJECT_SEMAPHORE,
+    OBJECT_MUTANT
 };
 
 struct object_wait;
+
+/* A thread that may own mutants; or one that has ended, which is known by its id, or by its context
+   where the id may already be another thread's. */
+struct object_thread
+{
+    uint32_t tid;                               /* 0: none, or not known */
+    struct ums_context *context;                /* NULL: it had none when it took the mutant */
+};
 
 /* The place of a wait in the queue of one object. */
 struct object_link
@@ -38,10 +47,16 @@ struct ums_object
     void    *handle;                            /* the program's; NULL when it is closed */
     void    *keep;                              /* a copy of ours, while waits need the host's object */
     uint32_t type;                              /* enum object_type */
-    int32_t  state;                             /* event: 0, 1; semaphore: its count */
+    int32_t  state;                             /* event: 0, 1; semaphore: its count; mutant: 1 minus
+                                                   how many times it is owned */
     int32_t  limit;
     uint32_t closed;                            /* its handle is closed; freed with the last wait */
     uint32_t arriving;                          /* waits that begin at the host, or are in its queue */
+    struct object_thread owner;                 /* mutant */
+    uint32_t abandoned;                         /* mutant: the next owner gets to know it */
+    uint32_t transfer;                          /* a keeper gets the host's mutant (mutant_keeper.c) */
+    uint32_t stale;                             /* the host's is abandoned, and this one is not */
+    struct ums_object *owned_next, *owned_previous;
     uint32_t overdue;                           /* so many of them were waited for in vain, and are
                                                    not waited for again */
     struct object_queue waits;
@@ -64,6 +79,7 @@ struct object_wait
 {
     _Atomic uint32_t state;                     /* enum wait_state; a plain thread sleeps on it */
     ums_status status;
+    struct object_thread waiter;
     struct ums_context *worker;                 /* the worker that waits without its thread, or NULL */
     _Atomic uint32_t tid;                       /* the plain thread that waits; 0: a worker's record,
                                                    or not in use */
@@ -79,12 +95,14 @@ struct object_wait
 extern int ums_objects_on;                      /* written at start */
 extern _Atomic uint32_t ums_objects_made;       /* 1 as soon as there has been an object */
 
-/* What the host does for us. Both are called with the lock held, and go past the hook. copy:
-   another handle of the same object, or NULL. drop: closes it. */
+/* What the host does for us. The first two are called with the lock held, and go past the hook. copy:
+   another handle of the same object, or NULL. drop: closes it. ended: a thread has ended; called
+   without the lock. */
 struct object_host
 {
     void *(*copy)( void *handle );
     void (*drop)( void *copy );
+    void (*ended)( const struct object_thread *thread );
 };
 
 /* Called once. Returns 0 if there is no memory. */
@@ -113,6 +131,24 @@ int32_t ums_object_pulse( struct ums_object *o );
 /* 0: that is above the limit. */
 int ums_object_release( struct ums_object *o, uint32_t count, int32_t *before );
 
+/* ---- mutants.c ---- */
+
+/* May this thread take it now? Take it: returns 1 if it was abandoned. */
+int ums_mutant_is_free( const struct ums_object *o, const struct object_thread *self );
+int ums_mutant_take( struct ums_object *o, const struct object_thread *self );
+/* Returns 0: the thread does not own it. */
+int ums_mutant_release( struct ums_object *o, const struct object_thread *self, int32_t *before );
+/* It is owned by nobody here any more, and is given to nobody. */
+void ums_mutant_disown( struct ums_object *o );
+/* The thread ends, or has ended: what it owns is abandoned. */
+void ums_mutants_abandon( const struct object_thread *gone );
+/* The thread with this id is the last one of the process. */
+void ums_mutants_abandon_others( uint32_t own );
+/* Has this thread ended? Takes no lock. */
+int ums_thread_is_gone( const struct object_thread *thread, const struct object_thread *gone );
+
+/* ---- becoming real ---- */
+
 /* From now on the host has its state, which this returns. Waits for it begin to move. Every call
    for the object takes the lock until the caller has given the state to the host and calls
    ums_object_is_real. */
@@ -127,10 +163,12 @@ struct ums_object *ums_object_follows( const struct ums_object *o );
    was one. */
 int ums_object_claim( struct ums_object *o, int all );
 
-/* A wait for objects that are all local. poll: do not wait. Returns 1 if it is over, with *status.
-   Otherwise it is pending, and *wait is its record: the worker's own, or a plain thread's. */
+/* A wait of `self` for objects that are all local; a mutant is alone. poll: do not wait. Returns 1
+   if it is over, with *status. Otherwise it is pending, and *wait is its record: the worker's own,
+   or a plain thread's. */
 int ums_object_wait( struct ums_object *const *objects, uint32_t count, int all, int poll,
-                     struct ums_context *worker, struct object_wait **wait, ums_status *status );
+                     const struct object_thread *self, struct ums_context *worker,
+                     struct object_wait **wait, ums_status *status );
 
 /* ---- without the lock ---- */
 
@@ -144,12 +182,12 @@ int ums_object_wait_end( struct object_wait *wait, ums_status *status );
 void ums_object_arrived( struct object_wait *wait );
 /* Is a wait of this thread at the host? The thread is suspended. */
 int ums_object_thread_arrives( uint32_t tid );
-/* Called by the thread that has ended another: end the waits of that one. */
+/* Called by the thread that has ended another: end the waits of that one, and abandon its mutants. */
 void ums_objects_thread_gone( uint32_t tid );
 void ums_objects_worker_gone( struct ums_context *w );
 /* The same for the warden, which has no handle of the ended thread, so that the id may already be
    another thread's. The context still belongs to the ended thread. */
-void ums_objects_context_gone( const struct ums_context *context );
+void ums_objects_context_gone( struct ums_context *context );
 /* Called by wait.c: the time of a worker's wait is over. word: the worker's state word as the timer
    saw it. */
 void ums_object_time_over( struct ums_context *w, uint64_t word );
@@ -160,6 +198,8 @@ int  ums_object_waits_init( void );             /* without */
 struct object_wait *ums_object_wait_record( struct ums_context *worker, uint32_t count );
 void ums_object_end_wait( struct object_wait *wait, ums_status status );
 void ums_object_leaves( struct object_wait *wait );
+void ums_object_hand_out( struct ums_object *o );
+extern const struct object_host *ums_objects_host;
 void ums_object_has_arrived( struct object_wait *wait );
 
 #endif /* UMS_OBJECTS_H */

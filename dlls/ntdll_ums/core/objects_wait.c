@@ -169,10 +169,14 @@ void ums_object_arrived( struct object_wait *wait )
 
 void ums_objects_worker_gone( struct ums_context *w )
 {
-    if (!w->object_wait) return;
+    const struct object_thread thread = { atomic_load( &w->tid ), w };
+
+    if (!w->object_wait && !atomic_load( &w->mutants )) return;
     ums_objects_lock();
-    gone( w->object_wait );
+    if (w->object_wait) gone( w->object_wait );
+    ums_mutants_abandon( &thread );
     ums_objects_unlock();
+    ums_objects_host->ended( &thread );
 }
 
 int ums_object_thread_arrives( uint32_t tid )
@@ -196,8 +200,9 @@ static int is_of( const struct object_wait *wait, uint32_t tid, const struct ums
     return now && (context ? atomic_load( &wait->context ) == context : now == tid);
 }
 
-static void end_waits( uint32_t tid, const struct ums_context *context )
+static void end_waits( uint32_t tid, struct ums_context *context )
 {
+    const struct object_thread thread = { tid, context };
     uint32_t i;
 
     ums_objects_lock();
@@ -209,7 +214,9 @@ static void end_waits( uint32_t tid, const struct ums_context *context )
         gone( wait );
         give_back( wait );
     }
+    ums_mutants_abandon( &thread );
     ums_objects_unlock();
+    ums_objects_host->ended( &thread );
 }
 
 /* The caller holds a handle of the ended thread, so the id cannot be another thread's yet. */
@@ -220,15 +227,12 @@ void ums_objects_thread_gone( uint32_t tid )
 
 /* The record is still there: only its thread gives it back. Look first, and take the lock only if
    there is one: a thread that another process has ended with the lock never releases it. */
-void ums_objects_context_gone( const struct ums_context *context )
+void ums_objects_context_gone( struct ums_context *context )
 {
     uint32_t i;
+    int any = atomic_load( &context->mutants ) != 0;
 
     if (!atomic_load( &ums_objects_made )) return;
-    for (i = 0; i < ums_pool_made( &waits ); i++)
-    {
-        if (!is_of( ums_pool_any( &waits, i ), 0, context )) continue;
-        end_waits( 0, context );
-        return;
-    }
+    for (i = 0; i < ums_pool_made( &waits ) && !any; i++) any = is_of( ums_pool_any( &waits, i ), 0, context );
+    if (any) end_waits( 0, context );
 }

@@ -251,6 +251,8 @@ struct ums_context
     _Atomic uint32_t over;                      /* wait.c: its wait for an object is */
     struct object_wait *object_wait;            /* its record, for the slot's life (objects_wait.c);
                                                    with the lock of objects.c */
+    _Atomic uint32_t mutants;                   /* so many local ones its thread owns, or a keeper
+                                                   for it */
 };
 
 /* ---- pool.c ---- */

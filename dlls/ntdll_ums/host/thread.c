@@ -16,8 +16,8 @@
 #define STACK_KEPT 0x4000                       /* below the stack pointer when a thread starts */
 #define CREATE_SUSPENDED_THREAD 1               /* THREAD_CREATE_FLAGS [sym] */
 #define THREAD_BASE_PRIORITY 3                  /* THREADINFOCLASS ThreadBasePriority [doc] */
-#define SKIP_THREAD_ATTACH 2                    /* THREAD_CREATE_FLAGS [sym]: no DllMain hears of it,
-                                                   and it does not wait for the loader lock */
+#define SKIP_THREAD_ATTACH 2                    /* THREAD_CREATE_FLAGS [sym]: no DllMain hears of it.
+                                                   Under Wine it needs the loader lock all the same */
 #define ENOUGH 2000                             /* ms, for a thread that is about to end */
 
 NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,

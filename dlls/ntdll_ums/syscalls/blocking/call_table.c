@@ -178,6 +178,7 @@ const struct call_row ums_call_rows[] =
     LOCAL( "NtPulseEvent", "one request; an event knows no threads" )
     LOCAL( "NtQueryEvent", "one request; an event knows no threads" )
     LOCAL( "NtReleaseSemaphore", "one request; a semaphore knows no threads" )
+    LOCAL( "NtCompareObjects", "one request; compares handles" )
     LOCAL( "NtQuerySemaphore", "one request; a semaphore knows no threads" )
     MAKES( KIND_EVENT, "NtCreateEvent", CALL_LOCAL, no_name, NULL,
            "one request; access to a new object is not checked" )

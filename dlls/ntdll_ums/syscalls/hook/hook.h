@@ -174,6 +174,16 @@ void ums_object_closing( uint64_t now, uint64_t before, struct ums_context *self
 void ums_object_closed( uint64_t now, uint64_t before, struct ums_context *self, uintptr_t sp );
 /* Before the caller ends all other threads of the process, and behind that. */
 void ums_objects_last_thread( int begins );
+/* Called by a thread that is about to end itself. */
+void ums_object_thread_ends( struct ums_context *self, uintptr_t sp );
+/* Is this a thread of ours that somebody waits for at the moment? */
+int ums_is_busy_keeper( uint32_t tid );
+/* Does a keeper own any mutant? Takes no lock. If so: has the process no other threads than those, and
+   the calling one? */
+int ums_any_kept( void );
+int ums_only_keepers_are_left( void );
+/* Called by a thread that may be the last one: the keeper in spare ends (mutant_keeper.c). */
+void ums_keeper_dismiss( const struct ums_context *self );
 /* hook_objects_real.c: before a call that is no system call */
 void ums_objects_in_unix_call( void *args, struct ums_context *self, uintptr_t sp );
 

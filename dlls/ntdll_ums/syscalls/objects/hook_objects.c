@@ -29,8 +29,6 @@
 #include "host/ke_win32.h"
 #include "record/record.h"
 
-#define ALLOWED_ATTRIBUTES (OBJ_CASE_INSENSITIVE | OBJ_OPENIF)
-
 /* ---- sections ---- */
 
 /* The holder of the lock must not be stopped. A carried worker is not preempted in a local call,
@@ -99,49 +97,9 @@ struct ums_object *ums_object_lock( uint64_t handle )
     return NULL;
 }
 
-/* ---- creation ---- */
+/* ---- the end ---- */
 
-/* No other process can know the object: it has no name and is not inherited. The handle has all
-   rights, so we never have to check them. */
-static int is_private( const struct ums_call *call, ACCESS_MASK all )
-{
-    ACCESS_MASK access = (ACCESS_MASK)call->args[1];
-    uint64_t words[6];                          /* OBJECT_ATTRIBUTES */
-    unsigned int i;
-
-    if ((access & all) != all && !(access & (GENERIC_ALL | MAXIMUM_ALLOWED))) return 0;
-    if (!call->args[2]) return 1;
-    if (call->args[2] == (uint64_t)(ULONG_PTR)&ke_plain_object) return 0;
-    for (i = 0; i < ARRAYSIZE(words); i++)
-        if (!ums_try_load( (const uint64_t *)call->args[2] + i, &words[i] )) return 0;
-    return (uint32_t)words[0] == sizeof(OBJECT_ATTRIBUTES) && !words[1] && !words[2] &&
-           !((uint32_t)words[3] & ~ALLOWED_ATTRIBUTES) && !words[4] && !words[5];
-}
-
-/* Makes the host's object, not signalled. Any thread of the process may make the call. */
-static NTSTATUS make_at_host( struct ums_call *call, const uint64_t *args, struct ums_context *self )
-{
-    int carried;
-    NTSTATUS status;
-
-    if (ums_is_plain( self )) return (NTSTATUS)ums_call_native( call, args );
-    if (!ums_call_is_nested( self, call->sp ))
-    {
-        if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );
-        ums_worker_give_way( self );
-    }
-    if ((carried = ums_worker_is_carried( self ))) ums_local_begin( self );
-    status = (NTSTATUS)ums_call_native( call, args );
-    if (carried)
-    {
-        ums_local_end( self );
-        ums_worker_give_way( self );
-    }
-    return status;
-}
-
-/* Nobody else has seen this object. */
-static void drop( struct ums_object *o, struct ums_context *self, uintptr_t sp )
+void ums_object_forget( struct ums_object *o, struct ums_context *self, uintptr_t sp )
 {
     struct object_section section;
 
@@ -151,66 +109,6 @@ static void drop( struct ums_object *o, struct ums_context *self, uintptr_t sp )
     ums_objects_unlock();
     ums_object_section_end( &section );
 }
-
-/* The handle is put into the table before the program gets it. */
-static int create( struct ums_call *call, struct ums_context *self, enum object_type type,
-                   int32_t state, int32_t limit, unsigned int state_index, uint64_t *ret )
-{
-    uint64_t args[UMS_MAX_ARGS];
-    struct ums_object *o;
-    HANDLE handle = NULL;
-
-    if (!ums_try_store( (void *)call->args[0], 0 ) ||
-        !(o = ums_object_create( type, state, limit ))) return 0;
-    ums_call_args( call, args );
-    args[0] = (uint64_t)(ULONG_PTR)&handle;
-    args[state_index] = 0;
-    if ((*ret = (uint64_t)make_at_host( call, args, self )))
-    {
-        drop( o, self, call->sp );
-        return 1;
-    }
-    o->handle = handle;
-    if (!atomic_exchange( &ums_objects_made, 1 )) ums_hook_look_at_all();
-    if (!ums_handle_is_object( handle, ums_object_index( o ) ))
-    {
-        struct object_section section;
-
-        ums_object_section_begin( &section, self, call->sp );
-        ums_objects_lock();
-        ums_object_make_real_locked( o );
-        ums_object_close( o );
-        ums_objects_unlock();
-        ums_object_section_end( &section );
-    }
-    ums_try_store( (void *)call->args[0], (uint64_t)(ULONG_PTR)handle );
-    return 1;
-}
-
-static int create_event( struct ums_call *call, struct ums_context *self, uint64_t *ret )
-{
-    uint64_t args[UMS_MAX_ARGS];
-
-    if (!is_private( call, EVENT_ALL_ACCESS ) || (uint32_t)call->args[3] > OBJECT_SYNCHRONIZATION)
-        return 0;
-    ums_call_args( call, args );
-    return create( call, self, (enum object_type)call->args[3], (uint8_t)args[4] != 0, 1, 4, ret );
-}
-
-static int create_semaphore( struct ums_call *call, struct ums_context *self, uint64_t *ret )
-{
-    uint64_t args[UMS_MAX_ARGS];
-    int32_t initial, limit;
-
-    if (!is_private( call, SEMAPHORE_ALL_ACCESS )) return 0;
-    ums_call_args( call, args );
-    initial = (int32_t)args[3];
-    limit = (int32_t)args[4];
-    if (limit <= 0 || initial < 0 || initial > limit) return 0;
-    return create( call, self, OBJECT_SEMAPHORE, initial, limit, 3, ret );
-}
-
-/* ---- the end ---- */
 
 /* The entry is changed already. A thread that has found it unchanged uses the handle with the lock
    held. So when we get the lock, no such thread uses the handle any more. */
@@ -228,7 +126,22 @@ void ums_object_closing( uint64_t now, uint64_t before, struct ums_context *self
 
 void ums_object_closed( uint64_t now, uint64_t before, struct ums_context *self, uintptr_t sp )
 {
-    if (now && ums_object_of_entry( before )) drop( ums_object_of_entry( before ), self, sp );
+    if (now && ums_object_of_entry( before )) ums_object_forget( ums_object_of_entry( before ), self, sp );
+}
+
+/* The calling thread ends: what it owns is abandoned before anybody can see that it has ended. */
+void ums_object_thread_ends( struct ums_context *self, uintptr_t sp )
+{
+    const struct object_thread thread = ums_object_thread( self );
+    struct object_section section;
+
+    if (!atomic_load( &ums_objects_made )) return;
+    ums_object_section_begin( &section, self, sp );
+    ums_objects_lock();
+    ums_mutants_abandon( &thread );
+    ums_objects_unlock();
+    ums_keepers_end( &thread );
+    ums_object_section_end( &section );
 }
 
 /* A thread must not be ended while it holds the lock: nobody would release it. */
@@ -247,7 +160,7 @@ void ums_objects_last_thread( int begins )
 
 static int is_event( const struct ums_object *o )
 {
-    return o->type != OBJECT_SEMAPHORE;
+    return o->type <= OBJECT_SYNCHRONIZATION;
 }
 
 static int32_t operate( struct ums_object *o, enum straggler_call what )
@@ -317,7 +230,7 @@ static int release_semaphore( struct ums_call *call, struct ums_context *self, u
     ums_object_section_begin( &section, self, call->sp );
     if ((o = ums_object_lock( call->args[0] )))
     {
-        done = !is_event( o ) && !atomic_load( &o->real );
+        done = o->type == OBJECT_SEMAPHORE && !atomic_load( &o->real );
         if (done) released = ums_object_release( o, (uint32_t)call->args[1], &before );
         ums_objects_unlock();
     }
@@ -326,6 +239,13 @@ static int release_semaphore( struct ums_call *call, struct ums_context *self, u
     *ret = released ? ums_store_ulong( call->args[2], (uint32_t)before )
                     : (uint64_t)(NTSTATUS)STATUS_SEMAPHORE_LIMIT_EXCEEDED;
     return 1;
+}
+
+uint64_t ums_store_two_words( uint64_t to, uint32_t first, uint32_t second, uint64_t returned )
+{
+    if (!ums_try_store32( (void *)to, first ) || !ums_try_store32( (char *)to + 4, second ))
+        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    return ums_store_ulong( returned, 8 );
 }
 
 /* EVENT_BASIC_INFORMATION and SEMAPHORE_BASIC_INFORMATION [sdk]: two words each. */
@@ -342,7 +262,7 @@ static int query( struct ums_call *call, struct ums_context *self, int events, u
     ums_object_section_begin( &section, self, call->sp );
     if ((o = ums_object_lock( call->args[0] )))
     {
-        done = is_event( o ) == events && !atomic_load( &o->real );
+        done = (events ? is_event( o ) : o->type == OBJECT_SEMAPHORE) && !atomic_load( &o->real );
         first  = events ? o->type : (uint32_t)o->state;
         second = events ? (uint32_t)o->state : (uint32_t)o->limit;
         ums_objects_unlock();
@@ -350,9 +270,7 @@ static int query( struct ums_call *call, struct ums_context *self, int events, u
     ums_object_section_end( &section );
     if (!done) return 0;
     ums_call_args( call, args );
-    *ret = (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
-    if (ums_try_store32( (void *)args[2], first ) && ums_try_store32( (char *)args[2] + 4, second ))
-        *ret = ums_store_ulong( args[4], 8 );
+    *ret = ums_store_two_words( args[2], first, second, args[4] );
     return 1;
 }
 
@@ -370,8 +288,9 @@ static int query_semaphore( struct ums_call *call, struct ums_context *self, uin
 
 static const struct { const char *name; object_function function; } calls[] =
 {
-    { "NtCreateEvent", create_event },
-    { "NtCreateSemaphore", create_semaphore },
+    { "NtCreateEvent", ums_object_create_event },
+    { "NtCreateSemaphore", ums_object_create_semaphore },
+    { "NtCreateMutant", ums_object_create_mutant },
     { "NtSetEvent", set_event },
     { "NtResetEvent", reset_event },
     { "NtClearEvent", clear_event },
@@ -379,14 +298,16 @@ static const struct { const char *name; object_function function; } calls[] =
     { "NtQueryEvent", query_event },
     { "NtReleaseSemaphore", release_semaphore },
     { "NtQuerySemaphore", query_semaphore },
+    { "NtReleaseMutant", ums_object_release_mutant },
+    { "NtQueryMutant", ums_object_query_mutant },
     { "NtWaitForSingleObject", ums_object_wait_for_one },
     { "NtWaitForMultipleObjects", ums_object_wait_for_many },
     { "NtSignalAndWaitForSingleObject", ums_object_signal_and_wait },
 };
 
-#define CREATIONS 2
+#define CREATIONS 3
 
-/* Calls that get events or semaphores, with the argument; and calls that get none to keep, set or
+/* Calls that get events, semaphores or mutants, with the argument; and calls that get none to keep, set or
    wait for. This table is only for speed: all arguments of a call that is not here are looked at.
    Names are separated by blanks. */
 static const struct { enum object_call kind; const char *names; } known[] =
@@ -411,7 +332,7 @@ static const struct { enum object_call kind; const char *names; } known[] =
       "NtFlushProcessWriteBuffers NtCreateSection NtOpenSection NtMapViewOfSection "
       "NtUnmapViewOfSection NtQuerySection NtCreateIoCompletion NtSetIoCompletion "
       "NtQueryIoCompletion NtRemoveIoCompletion NtRemoveIoCompletionEx NtWaitForKeyedEvent "
-      "NtReleaseKeyedEvent NtCreateMutant NtOpenMutant NtReleaseMutant NtQueryMutant NtOpenEvent "
+      "NtReleaseKeyedEvent NtOpenMutant NtOpenEvent "
       "NtOpenSemaphore NtCreateFile NtOpenFile NtQueryInformationFile NtQueryVolumeInformationFile "
       "NtQueryAttributesFile NtQueryFullAttributesFile NtCreateKey NtOpenKey NtOpenKeyEx "
       "NtQueryKey NtQueryValueKey NtEnumerateKey NtEnumerateValueKey NtSetValueKey" },
@@ -450,7 +371,7 @@ int ums_objects_start( void )
 {
     unsigned int i;
 
-    if (!ums_objects_init( &ums_object_host )) return 0;
+    if (!ums_objects_init( &ums_object_host ) || !ums_keepers_init()) return 0;
     for (i = 0; i < ARRAYSIZE(calls); i++) set_kind( calls[i].name, CALL_OF_OBJECTS + i );
     for (i = 0; i < ARRAYSIZE(known); i++) set_kinds( known[i].names, known[i].kind );
     return 1;

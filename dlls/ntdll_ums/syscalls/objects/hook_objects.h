@@ -21,7 +21,7 @@ enum object_call
     CALL_NAMES_1,
     CALL_NAMES_0_1,
     CALL_NAMES_1_BUFFER,                        /* its second argument, and its input buffer */
-    CALL_HARMLESS,                              /* gets no event or semaphore to keep, set or wait for;
+    CALL_HARMLESS,                              /* gets no local object to keep, set or wait for;
                                                    or its handler does what is needed */
     CALL_OF_OBJECTS                             /* from here on: the index of its function */
 };
@@ -34,6 +34,14 @@ typedef int (*object_function)( struct ums_call *call, struct ums_context *self,
 static inline int ums_is_plain( const struct ums_context *self )
 {
     return !self || self->kind != CONTEXT_WORKER;
+}
+
+/* The calling thread, as an owner of mutants. Not inside a section, where a carried worker has its
+   scheduler's TEB. */
+static inline struct object_thread ums_object_thread( struct ums_context *self )
+{
+    return (struct object_thread){ ums_is_plain( self ) ? ke_thread_id() : atomic_load( &self->tid ),
+                                   self };
 }
 
 /* ---- a section: the code around everything that takes the lock of the objects ---- */
@@ -58,7 +66,52 @@ struct ums_object *ums_object_find( uint64_t handle );
 /* The same, and the lock is held when it returns an object. With NULL, nothing is locked. */
 struct ums_object *ums_object_lock( uint64_t handle );
 
+/* Its handle is closed, or nobody has seen it. */
+void ums_object_forget( struct ums_object *o, struct ums_context *self, uintptr_t sp );
+/* Stores what a query of a synchronisation object answers: two words, and their size. */
+uint64_t ums_store_two_words( uint64_t to, uint32_t first, uint32_t second, uint64_t returned );
+
+/* ---- hook_objects_make.c ---- */
+
+int ums_object_create_event( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+int ums_object_create_semaphore( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+int ums_object_create_mutant( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+
+/* ---- hook_mutants.c ---- */
+
+int ums_object_release_mutant( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+int ums_object_query_mutant( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+/* Waits that name a mutant which a keeper owns for the caller. 0: there is none; the host makes the
+   call. */
+int ums_kept_wait_for_one( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+int ums_kept_wait_for_many( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+int ums_kept_signal_and_wait( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+
+/* ---- mutant_keeper.c ---- */
+
+int ums_keepers_init( void );                   /* once; 0: there is no memory */
+int ums_keepers_work( void );                   /* has the host what they need? */
+/* Begin a thread for the next keeper, if there is none in spare. Enters the kernel. */
+void ums_keeper_in_spare( void );
+/* Must the mutant get a keeper before it becomes real? With the lock. */
+int ums_mutant_needs_keeper( const struct ums_object *o );
+/* Called with the lock held, which is released meanwhile. Returns the object, with the lock, when it
+   may become real; NULL, without it, when there is nothing left to do. */
+struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle,
+                                         struct object_section *section, uintptr_t sp );
+/* These are called in a section, without the lock, by the thread that a keeper may own this mutant
+   for, and return 0 if none does. They ask the host for each. */
+int ums_kept_state( const struct object_thread *self, uint64_t handle, int32_t *state );
+int ums_kept_acquire( const struct object_thread *self, uint64_t handle );
+/* The host's mutant is free when this returns, if that was the last one. */
+int ums_kept_release( const struct object_thread *self, uint64_t handle, int32_t *before );
+/* The thread ends, or has ended: its keepers end, and abandon what they own. */
+void ums_keepers_end( const struct object_thread *gone );
+
 /* ---- hook_objects_wait.c ---- */
+
+/* Make a wait at the host, by any thread. args: those of the call. */
+uint64_t ums_object_wait_call( struct ums_call *call, const uint64_t *args, struct ums_context *self );
 
 int ums_object_wait_for_one( struct ums_call *call, struct ums_context *self, uint64_t *ret );
 int ums_object_wait_for_many( struct ums_call *call, struct ums_context *self, uint64_t *ret );

@@ -91,9 +91,10 @@ static void drop( void *handle )
     ums_call_native( &call, args );
 }
 
-const struct object_host ums_object_host = { copy, drop };
+const struct object_host ums_object_host = { copy, drop, ums_keepers_end };
 
-/* The host's object is not signalled: it was made so, and nobody has used it at the host since. The
+/* The host's object is not signalled: it was made so, and nobody has used it at the host since. A
+   mutant's is free, or its keeper owns it. The
    handle cannot be closed while we hold the lock. If it was closed earlier, a wait keeps a copy. */
 void ums_object_make_real_locked( struct ums_object *o )
 {
@@ -103,7 +104,7 @@ void ums_object_make_real_locked( struct ums_object *o )
     if (atomic_load( &o->real )) return;
     state = ums_object_becomes_real( o );
     if (state && o->type == OBJECT_SEMAPHORE) native_release( ums_object_at_host( o ), state );
-    else if (state) native_event( STRAGGLER_SET, ums_object_at_host( o ), &before );
+    else if (state && o->type != OBJECT_MUTANT) native_event( STRAGGLER_SET, ums_object_at_host( o ), &before );
     ums_object_is_real( o );
     while ((other = ums_object_follows( o ))) ums_object_make_real_locked( other );
 }
@@ -115,7 +116,9 @@ void ums_object_make_real( uint64_t handle, struct ums_context *self, uintptr_t 
 
     if (!ums_object_find( handle )) return;
     ums_object_section_begin( &section, self, sp );
-    if ((o = ums_object_lock( handle )))
+    o = ums_object_lock( handle );
+    if (o && ums_mutant_needs_keeper( o )) o = ums_mutant_to_keeper( o, handle, &section, sp );
+    if (o)
     {
         ums_object_make_real_locked( o );
         ums_objects_unlock();

@@ -68,11 +68,22 @@ static void name_objects( struct wait_call *wc, const struct object_wait *wait, 
     else args[0] = wc->handles[0];
 }
 
+uint64_t ums_object_wait_call( struct ums_call *call, const uint64_t *args, struct ums_context *self )
+{
+    const struct call_row *row = ums_call_row( call );
+    struct ums_hand *h = ums_is_plain( self ) ? ums_hand_current() : NULL;
+
+    if (h) return ums_hand_call( h, row, call );
+    if (ums_is_plain( self ) || ums_call_is_nested( self, call->sp ))
+        return ums_call_native( call, args );
+    if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );
+    ums_worker_give_way( self );
+    return ums_call_wait( row, call, self );
+}
+
 /* The objects are real: the rest of the wait is made at the host. */
 static uint64_t wait_at_host( struct wait_call *wc, const struct object_wait *wait )
 {
-    const struct call_row *row = ums_call_row( wc->call );
-    struct ums_hand *h = wc->self ? NULL : ums_hand_current();
     uint64_t args[UMS_MAX_ARGS];
     struct ums_call again = *wc->call;
     LARGE_INTEGER left;
@@ -92,12 +103,12 @@ static uint64_t wait_at_host( struct wait_call *wc, const struct object_wait *wa
     }
     memcpy( again.args, args, sizeof(again.args) );
     again.stack = args + ARRAYSIZE(again.args);
-    if (h) return ums_hand_call( h, row, &again );
-    if (!wc->self || wc->nested) return ums_call_native( &again, args );
-    return ums_call_wait( row, &again, wc->self );
+    return ums_object_wait_call( &again, args, wc->self );
 }
 
-/* Called with the lock held. Returns 1 if all objects are found and none is real. */
+/* Called with the lock held. Returns 1 if all objects are found and none is real. A mutant is waited
+   for alone: a wait for several would make it real with the others, and its owner's keeper takes
+   longer than the lock may be held. */
 static int find_all( const struct wait_call *wc, struct ums_object **objects )
 {
     uint32_t i;
@@ -105,7 +116,8 @@ static int find_all( const struct wait_call *wc, struct ums_object **objects )
     for (i = 0; i < wc->count; i++)
     {
         objects[i] = ums_object_of_entry( ums_handle_entry( (HANDLE)wc->handles[i] ) );
-        if (!objects[i] || atomic_load( &objects[i]->real )) return 0;
+        if (!objects[i] || atomic_load( &objects[i]->real ) ||
+            (wc->count > 1 && objects[i]->type == OBJECT_MUTANT)) return 0;
     }
     return 1;
 }
@@ -113,17 +125,18 @@ static int find_all( const struct wait_call *wc, struct ums_object **objects )
 enum begun { NOT_OURS, ANSWERED, WAITING };
 
 /* Called with the lock held. Returns 0 if there is no wait, with *status. */
-static int signal_first( struct ums_object *o, ums_status *status )
+static int signal_first( struct ums_object *o, const struct object_thread *self, ums_status *status )
 {
     int32_t before;
 
-    if (o->type != OBJECT_SEMAPHORE) ums_object_set( o );
-    else if (!ums_object_release( o, 1, &before ))
+    *status = STATUS_SUCCESS;
+    if (o->type == OBJECT_MUTANT)
     {
-        *status = STATUS_SEMAPHORE_LIMIT_EXCEEDED;
-        return 0;
+        if (!ums_mutant_release( o, self, &before )) *status = STATUS_MUTANT_NOT_OWNED;
     }
-    return 1;
+    else if (o->type != OBJECT_SEMAPHORE) ums_object_set( o );
+    else if (!ums_object_release( o, 1, &before )) *status = STATUS_SEMAPHORE_LIMIT_EXCEEDED;
+    return !*status;
 }
 
 /* Called with the lock held. Returns the object to signal before the wait, or NULL. *ours: there is
@@ -140,6 +153,7 @@ static struct ums_object *find_signal( const struct wait_call *wc, int *ours )
 static enum begun begin_wait( struct wait_call *wc, struct ums_context *worker, int poll,
                               struct object_wait **wait, ums_status *status )
 {
+    const struct object_thread thread = ums_object_thread( wc->self );
     struct ums_object *objects[OBJECT_WAITS_MAX], *signal;
     struct object_section section;
     enum begun begun = NOT_OURS;
@@ -151,8 +165,9 @@ static enum begun begin_wait( struct wait_call *wc, struct ums_context *worker, 
     if (ours && find_all( wc, objects ))
     {
         begun = ANSWERED;
-        if ((!signal || signal_first( signal, status )) &&
-            !ums_object_wait( objects, wc->count, wc->all, poll, worker, wait, status )) begun = WAITING;
+        if ((!signal || signal_first( signal, &thread, status )) &&
+            !ums_object_wait( objects, wc->count, wc->all, poll, &thread, worker, wait, status ))
+            begun = WAITING;
     }
     ums_objects_unlock();
     ums_object_section_end( &section );
@@ -230,15 +245,14 @@ int ums_object_wait_for_one( struct ums_call *call, struct ums_context *self, ui
 {
     struct wait_call wc = { .count = 1, .timeout = call->args[2], .timeout_index = 2 };
 
-    if (!ums_object_find( call->args[0] )) return 0;
-    if ((uint8_t)call->args[1])
+    if (ums_object_find( call->args[0] ))
     {
-        ums_object_make_real( call->args[0], self, call->sp );
-        return 0;
+        if ((uint8_t)call->args[1]) ums_object_make_real( call->args[0], self, call->sp );
+        wc.handles[0] = call->args[0];
+        who_waits( &wc, call, self );
+        if (!(uint8_t)call->args[1] && wait_for( &wc, ret )) return 1;
     }
-    wc.handles[0] = call->args[0];
-    who_waits( &wc, call, self );
-    return wait_for( &wc, ret );
+    return ums_kept_wait_for_one( call, self, ret );
 }
 
 /* NtSignalAndWaitForSingleObject( signal, handle, alertable, timeout ). The signal and the begin of
@@ -261,7 +275,7 @@ int ums_object_signal_and_wait( struct ums_call *call, struct ums_context *self,
     }
     ums_object_make_real( call->args[0], self, call->sp );
     ums_object_make_real( call->args[1], self, call->sp );
-    return 0;
+    return ums_kept_signal_and_wait( call, self, ret );
 }
 
 /* Returns how many of the objects are local; -1 if the handles cannot be read. *twice: one object
@@ -294,17 +308,16 @@ int ums_object_wait_for_many( struct ums_call *call, struct ums_context *self, u
     uint32_t i;
 
     if (!wc.count || wc.count > OBJECT_WAITS_MAX) return 0;
-    if ((local = look_at_handles( &wc, call->args[1], &twice )) <= 0) return 0;
-    if ((uint32_t)local < wc.count || twice || (uint8_t)call->args[3] || (uint32_t)call->args[2] > 1)
+    if ((local = look_at_handles( &wc, call->args[1], &twice )) < 0) return 0;
+    if (!local) return ums_kept_wait_for_many( call, self, ret );
+    if ((uint32_t)local == wc.count && !twice && !(uint8_t)call->args[3] && (uint32_t)call->args[2] <= 1)
     {
-        for (i = 0; i < wc.count; i++) ums_object_make_real( wc.handles[i], self, call->sp );
-        return 0;
+        ums_call_args( call, args );
+        wc.all = !(uint32_t)call->args[2];
+        wc.timeout = args[4];
+        who_waits( &wc, call, self );
+        if (wait_for( &wc, ret )) return 1;
     }
-    ums_call_args( call, args );
-    wc.all = !(uint32_t)call->args[2];
-    wc.timeout = args[4];
-    who_waits( &wc, call, self );
-    if (wait_for( &wc, ret )) return 1;
     for (i = 0; i < wc.count; i++) ums_object_make_real( wc.handles[i], self, call->sp );
-    return 0;
+    return ums_kept_wait_for_many( call, self, ret );
 }

@@ -144,7 +144,9 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     if (target && target != self) return (uint64_t)kill_other( call, target, self );
     if (!target && thread && thread != GetCurrentThread() &&
         ums_thread_id( thread ) != GetCurrentThreadId()) return (uint64_t)kill_plain( call );
+    ums_object_thread_ends( target, call->sp );
     ums_hud_thread_ends( (uint32_t)call->args[1] );
+    ums_keeper_dismiss( self );
     ke_timer_dismiss( self );
     ke_warden_dismiss( self, (uint32_t)call->args[1] );
     end_self( target );

@@ -158,6 +158,15 @@ uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call
     return (uint64_t)native( call );
 }
 
+static uint64_t am_i_last( struct ums_call *call )
+{
+    NTSTATUS status = native( call );
+
+    if (!status && ums_any_kept() && !*(ULONG *)call->args[2] && ums_only_keepers_are_left())
+        *(ULONG *)call->args[2] = 1;            /* the host has written there */
+    return (uint64_t)status;
+}
+
 /* ThreadUmsInformation, Query: the flags [guess: only the layout is known] */
 uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *call,
                                    struct ums_context *self )
@@ -172,8 +181,10 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
     (void)row;
     if ((ULONG)call->args[1] == THREAD_AM_I_LAST_THREAD)
     {
+        ums_keeper_dismiss( self );
         ke_timer_dismiss( self );
         ke_warden_dismiss( self, 0 );
+        return am_i_last( call );
     }
     if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
     if ((ULONG)call->args[3] != sizeof(*info))

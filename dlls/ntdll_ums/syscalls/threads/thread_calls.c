@@ -112,7 +112,7 @@ int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers )
 
 int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
 {
-    if (ums_objects_holder() == tid) return 1;
+    if (ums_objects_holder() == tid || ums_is_busy_keeper( tid )) return 1;
     return atomic_load( &ums_waits_ending ) && !ums_is_in_native_call( registers ) &&
            ums_is_in_our_code( registers );
 }

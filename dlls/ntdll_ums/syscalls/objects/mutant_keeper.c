@@ -1,0 +1,439 @@
+/*
+ * Keepers: threads of ours that own the host's mutant for its owner.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A local mutant has to become real while a thread owns it. The host gives a mutant to the calling
+ * thread only, and the owner may run or sleep anywhere. So a thread of ours, the keeper, acquires the
+ * host's mutant, and does for the owner what the owner would do at the host: it releases the mutant
+ * when the owner does so for the last time, or ends with it when the owner ends, so that the host
+ * finds it abandoned. The owner does not notice: its releases, waits and queries are answered here
+ * (hook_mutants.c), with whatever handle of the mutant it makes them. To everybody else the mutant is
+ * the host's, owned by some thread of this process.
+ *
+ * The keeper acquires the mutant while it is still local, when nobody uses the host's. That takes a
+ * moment, in which the lock is not held and the mutant goes from hand to hand; `transfer` keeps it
+ * from becoming real meanwhile, and from being freed. If nobody owns it afterwards, the keeper
+ * releases it again.
+ *
+ * A keeper takes no lock and calls nothing but the host. It serves one mutant, then ends. So there are
+ * as many as mutants that became real while they were owned, and still are; and the spare. A new thread
+ * may need the loader lock first, which the thread that makes a mutant real may hold. So a keeper in
+ * spare is begun with the first mutant, and the next one when it is taken. If it has not begun yet, or
+ * was dismissed, the thread waits for one, or until nobody owns the mutant.
+ *
+ * The spare keeps no process alive: see ke_timer.c, whose rule this is.
+ */
+
+#define WIN32_NO_STATUS
+#include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
+#include <winternl.h>
+#include "syscalls/objects/hook_objects.h"
+#include "syscalls/hook/native.h"
+#include "host/ke_win32.h"
+#include "host/thread.h"
+
+#define MAX_KEEPERS 0x4000
+#define KEEPER_STACK 0x10000
+#define ENOUGH 20000000                         /* 100 ns: two seconds */
+
+enum keeper_state
+{
+    KEEPER_NONE,                                /* not in use */
+    KEEPER_BEGINS,                              /* its thread has not begun */
+    KEEPER_SPARE,                               /* it waits for a mutant */
+    KEEPER_DISMISSED,                           /* it ends without one */
+    KEEPER_ACQUIRES,
+    KEEPER_FAILED,                              /* somebody owns the host's; it ends */
+    KEEPER_HOLDS,
+    KEEPER_RELEASES,                            /* then it ends */
+    KEEPER_ENDS                                 /* and abandons the mutant */
+};
+
+struct keeper
+{
+    struct keeper *next;                        /* of those who own for somebody; with the lock */
+    _Atomic uint32_t state;                     /* enum keeper_state; both sides sleep on it */
+    _Atomic uint32_t tid;                       /* its own */
+    struct object_thread owner;
+    int32_t owned;                              /* as ums_object.state */
+    HANDLE mutant, thread;                      /* of its own */
+};
+
+static struct ums_pool keepers;
+static struct keeper *kept;                     /* with the lock */
+static _Atomic uint32_t kept_count;
+static _Atomic(struct keeper *) spare;
+static _Atomic uint32_t spares;                 /* 1 while there is one, or it is being made */
+
+int ums_keepers_init( void )
+{
+    return ums_pool_init( &keepers, sizeof(struct keeper), MAX_KEEPERS );
+}
+
+int ums_keepers_work( void )
+{
+    static _Atomic uint32_t known;              /* 2: yes; 1: no */
+    uint32_t answer = atomic_load( &known );
+
+    if (!answer)
+    {
+        answer = GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtCompareObjects" ) ? 2 : 1;
+        atomic_store( &known, answer );
+    }
+    return answer == 2;
+}
+
+/* ---- calls of the host ---- */
+
+static NTSTATUS native_wait( HANDLE handle, const LARGE_INTEGER *timeout )
+{
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, 0, (uint64_t)(ULONG_PTR)timeout };
+
+    return (NTSTATUS)ums_native_call( "NtWaitForSingleObject", args );
+}
+
+static int is_same( HANDLE handle, HANDLE other )
+{
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, (uint64_t)(ULONG_PTR)other };
+
+    return !(NTSTATUS)ums_native_call( "NtCompareObjects", args );
+}
+
+/* ---- the keeper ---- */
+
+static void to_state( struct keeper *k, enum keeper_state state )
+{
+    atomic_store( &k->state, state );
+    ke_wake( &k->state, 1 );
+}
+
+_Noreturn static void end( void )
+{
+    ums_thread_ends( THREAD_SERVICE );
+    for (;;) ums_end_native( 0 );
+}
+
+/* No wake-up is lost: whoever sleeps on the state says which one it has seen. The slot stays until
+   this thread has ended (finish), and nothing of it is touched after the last look. */
+static void keep( void *param )
+{
+    const LARGE_INTEGER at_once = { .QuadPart = 0 };
+    uint32_t state = KEEPER_BEGINS;
+    struct keeper *k = param;
+    NTSTATUS status;
+
+    atomic_store( &k->tid, GetCurrentThreadId() );
+    atomic_compare_exchange_strong( &k->state, &state, KEEPER_SPARE );  /* or it has a mutant already */
+    while (atomic_load( &k->state ) == KEEPER_SPARE) ke_wait( &k->state, KEEPER_SPARE, NULL );
+    if (atomic_load( &k->state ) == KEEPER_DISMISSED) end();
+    status = native_wait( k->mutant, &at_once );
+    if (status != STATUS_WAIT_0 && status != STATUS_ABANDONED_WAIT_0) to_state( k, KEEPER_FAILED );
+    else to_state( k, KEEPER_HOLDS );
+    while (atomic_load( &k->state ) == KEEPER_HOLDS) ke_wait( &k->state, KEEPER_HOLDS, NULL );
+    if (atomic_load( &k->state ) == KEEPER_RELEASES)
+    {
+        uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)k->mutant };
+
+        ums_native_call( "NtReleaseMutant", args );
+    }
+    end();
+}
+
+static void put_back( struct keeper *k )
+{
+    atomic_store( &k->state, KEEPER_NONE );
+    atomic_store( &k->tid, 0 );
+    ums_pool_free( &keepers, k );
+}
+
+/* Without the lock: the keeper does what is said, and has ended when this returns. */
+static void finish( struct keeper *k, enum keeper_state how )
+{
+    if (atomic_load( &k->state ) == KEEPER_HOLDS) to_state( k, how );
+    native_wait( k->thread, NULL );
+    ums_object_host.drop( k->thread );
+    ums_object_host.drop( k->mutant );
+    put_back( k );
+}
+
+static struct keeper *make( void )
+{
+    struct keeper *k = ums_pool_alloc( &keepers );
+
+    if (!k) return NULL;
+    atomic_store( &k->tid, 0 );
+    atomic_store( &k->state, KEEPER_BEGINS );
+    if (!ums_thread_create( THREAD_SERVICE, keep, k, KEEPER_STACK, 0, 0, &k->thread )) return k;
+    put_back( k );
+    return NULL;
+}
+
+void ums_keeper_in_spare( void )
+{
+    struct keeper *k;
+
+    if (atomic_load( &spares ) || atomic_exchange( &spares, 1 )) return;
+    if ((k = make())) atomic_store( &spare, k );
+    else atomic_store( &spares, 0 );
+}
+
+static struct keeper *take_spare( void )
+{
+    struct keeper *k = atomic_exchange( &spare, NULL );
+
+    if (k) atomic_store( &spares, 0 );
+    return k;
+}
+
+/* Its thread may still be waiting for the loader lock, which a thread may hold that waits for this one:
+   so not for ever. It ends then as soon as it begins; its slot and its handle are lost. */
+void ums_keeper_dismiss( const struct ums_context *self )
+{
+    const uint32_t own = self && self->kind == CONTEXT_WORKER;
+    const LARGE_INTEGER enough = { .QuadPart = -ENOUGH };
+    struct keeper *k = ums_workers_alive() > own ? NULL : take_spare();
+
+    if (!k) return;
+    to_state( k, KEEPER_DISMISSED );
+    if (native_wait( k->thread, &enough )) return;
+    ums_object_host.drop( k->thread );
+    put_back( k );
+}
+
+/* With the lock: the spare, with another handle of the mutant; NULL: there is none. */
+static struct keeper *prepare( const struct ums_object *o )
+{
+    void *mutant = atomic_load( &spare ) ? ums_object_host.copy( o->handle ) : NULL;
+    struct keeper *k = mutant ? take_spare() : NULL;
+
+    if (k) k->mutant = mutant;
+    else if (mutant) ums_object_host.drop( mutant );
+    return k;
+}
+
+/* Without the lock. 1: it owns the mutant. 0: somebody else does. */
+static int begin( struct keeper *k )
+{
+    to_state( k, KEEPER_ACQUIRES );
+    ums_keeper_in_spare();
+    while (atomic_load( &k->state ) == KEEPER_ACQUIRES) ke_wait( &k->state, KEEPER_ACQUIRES, NULL );
+    return atomic_load( &k->state ) == KEEPER_HOLDS;
+}
+
+/* Such a thread must not stand still: somebody waits for it. */
+int ums_is_busy_keeper( uint32_t tid )
+{
+    uint32_t i, state;
+
+    for (i = 0; i < ums_pool_made( &keepers ); i++)
+    {
+        const struct keeper *k = ums_pool_any( &keepers, i );
+
+        if (atomic_load( &k->tid ) != tid) continue;
+        state = atomic_load( &k->state );
+        return state != KEEPER_NONE && state != KEEPER_SPARE && state != KEEPER_HOLDS;
+    }
+    return 0;
+}
+
+static int is_keeper( HANDLE thread )
+{
+    uint32_t tid = GetThreadId( thread ), i;
+
+    for (i = 0; i < ums_pool_made( &keepers ); i++)
+        if (atomic_load( &((struct keeper *)ums_pool_any( &keepers, i ))->tid ) == tid) return 1;
+    return 0;
+}
+
+/* Its own keepers must not make a thread believe that others are left: it would not end the process, and
+   DLLs would not be told. */
+int ums_only_keepers_are_left( void )
+{
+    NTSTATUS (NTAPI *next_thread)( HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE * ) =
+        (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtGetNextThread" );
+    HANDLE thread = NULL, next;
+    int only = next_thread != NULL;
+
+    while (only && !next_thread( GetCurrentProcess(), thread, SYNCHRONIZE | THREAD_QUERY_LIMITED_INFORMATION,
+                                 0, 0, &next ))
+    {
+        if (thread) CloseHandle( thread );
+        thread = next;                          /* may have ended, while somebody has a handle of it */
+        only = GetThreadId( thread ) == GetCurrentThreadId() || is_keeper( thread ) ||
+               !WaitForSingleObject( thread, 0 );
+    }
+    if (thread) CloseHandle( thread );
+    return only;
+}
+
+/* ---- a mutant is given to a keeper ---- */
+
+/* With the lock. */
+static void hand_over( struct ums_object *o, struct keeper *k )
+{
+    k->owner = o->owner;
+    k->owned = o->state;
+    if (k->owner.context) atomic_fetch_add( &k->owner.context->mutants, 1 );
+    ums_mutant_disown( o );
+    k->next = kept;
+    kept = k;
+    atomic_fetch_add( &kept_count, 1 );
+}
+
+static void take_off_list( struct keeper *k )
+{
+    struct keeper **at;
+
+    for (at = &kept; *at != k; at = &(*at)->next) ;
+    *at = k->next;
+    atomic_fetch_sub( &kept_count, 1 );
+    if (k->owner.context) atomic_fetch_sub( &k->owner.context->mutants, 1 );
+}
+
+int ums_mutant_needs_keeper( const struct ums_object *o )
+{
+    return o->type == OBJECT_MUTANT && !atomic_load( &o->real ) &&
+           (o->owner.tid || o->abandoned || o->transfer || o->stale);
+}
+
+/* Somebody who does not come through our calls has taken the host's: the owner here has lost it. */
+static void lose( struct ums_object *o )
+{
+    if (o->owner.tid) ums_mutant_disown( o );
+    o->state = 1;
+    o->abandoned = 0;
+}
+
+/* One round. With the lock, which is released meanwhile: 1: the mutant may become real now. 0: look
+   again, if it is still there. An abandoned one that nobody owns is abandoned at the host too: by a
+   keeper that ends at once. If it was taken meanwhile, whoever took it knows that it was abandoned; so
+   nobody else is told, and the next keeper takes the host's, which is stale now. */
+static int transfer( struct ums_object *o )
+{
+    int owned = o->owner.tid || o->stale, holds, ready = 0;
+    struct keeper *k = o->transfer ? NULL : prepare( o );
+
+    if (!k)                                     /* another thread does it, or there is no spare */
+    {
+        ums_objects_unlock();
+        ums_keeper_in_spare();
+        SwitchToThread();
+        ums_objects_lock();
+        return 0;
+    }
+    o->transfer = 1;
+    ums_objects_unlock();
+    holds = begin( k );
+    if (!owned || !holds) finish( k, KEEPER_ENDS );
+    ums_objects_lock();
+    if (!holds) lose( o );
+    else if (!owned)
+    {
+        ready = !o->closed && !o->owner.tid && o->abandoned;
+        o->stale = !ready;
+    }
+    else
+    {
+        o->stale = 0;
+        if ((ready = !o->closed && o->owner.tid)) hand_over( o, k );
+    }
+    if (!owned || !holds || ready) k = NULL;
+    if (k)                                      /* nobody owns it any more, or nobody can name it */
+    {
+        ums_objects_unlock();
+        finish( k, KEEPER_RELEASES );
+        ums_objects_lock();
+    }
+    o->transfer = 0;
+    return ready;
+}
+
+struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle,
+                                         struct object_section *section, uintptr_t sp )
+{
+    struct ums_context *self = section->self;
+
+    while (o && ums_mutant_needs_keeper( o ))
+    {
+        if (transfer( o )) return o;
+        ums_object_is_real( o );                /* frees it if it was closed meanwhile */
+        ums_objects_unlock();
+        ums_object_section_end( section );      /* a worker may be stopped here */
+        ums_object_section_begin( section, self, sp );
+        o = ums_object_lock( handle );
+    }
+    return o;
+}
+
+/* ---- the owner ---- */
+
+/* With the lock. */
+static struct keeper *keeper_of( const struct object_thread *self, HANDLE handle )
+{
+    struct keeper *k;
+
+    for (k = kept; k; k = k->next)
+        if (k->owner.tid == self->tid && is_same( handle, k->mutant )) return k;
+    return NULL;
+}
+
+int ums_any_kept( void )
+{
+    return atomic_load( &kept_count ) != 0;
+}
+
+int ums_kept_state( const struct object_thread *self, uint64_t handle, int32_t *state )
+{
+    struct keeper *k;
+
+    ums_objects_lock();
+    if ((k = keeper_of( self, (HANDLE)handle ))) *state = k->owned;
+    ums_objects_unlock();
+    return k != NULL;
+}
+
+int ums_kept_acquire( const struct object_thread *self, uint64_t handle )
+{
+    struct keeper *k;
+
+    ums_objects_lock();
+    if ((k = keeper_of( self, (HANDLE)handle ))) k->owned--;
+    ums_objects_unlock();
+    return k != NULL;
+}
+
+/* The owner may look at the host's mutant at once, so this waits for the keeper. */
+int ums_kept_release( const struct object_thread *self, uint64_t handle, int32_t *before )
+{
+    struct keeper *k;
+    int last = 0;
+
+    ums_objects_lock();
+    if ((k = keeper_of( self, (HANDLE)handle )))
+    {
+        *before = k->owned++;
+        if ((last = k->owned == 1)) take_off_list( k );
+    }
+    ums_objects_unlock();
+    if (last) finish( k, KEEPER_RELEASES );
+    return k != NULL;
+}
+
+void ums_keepers_end( const struct object_thread *gone )
+{
+    struct keeper *k;
+
+    while (ums_any_kept())
+    {
+        ums_objects_lock();
+        for (k = kept; k && !ums_thread_is_gone( &k->owner, gone ); k = k->next) ;
+        if (k) take_off_list( k );
+        ums_objects_unlock();
+        if (!k) return;
+        finish( k, KEEPER_ENDS );
+    }
+}
