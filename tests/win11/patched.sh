@@ -4,6 +4,7 @@
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
+. "$(dirname "$(readlink -f "$0")")/../lost_start.sh"
 winerun=$1
 program=$2
 failed=0
@@ -15,8 +16,7 @@ unset UMS_PARK UMS_LOG_FILE
 # expect STATUS WORDS KIND ENGINE
 expect()
 {
-    UMS_ENGINE=$4 "$winerun" "$program" "$3" > "$tmp/out" 2>&1
-    got=$?
+    begin "$tmp/out" "$tmp/out" env UMS_ENGINE="$4" "$winerun" "$program" "$3"
     if [ $got != "$1" ] || ! grep -q "$2" "$tmp/out"; then
         echo "$3, UMS_ENGINE=$4: status $got, expected $1 and \"$2\":"
         cat "$tmp/out"
