@@ -90,6 +90,11 @@ void ums_objects_alone( void )
     ums_mutants_abandon_others( ke_thread_id() );
 }
 
+int ums_objects_are_alone( void )
+{
+    return alone;
+}
+
 /* ---- objects ---- */
 
 struct ums_object *ums_object_at( uint32_t index )

@@ -115,6 +115,7 @@ void ums_objects_unlock( void );
 uint32_t ums_objects_holder( void );            /* a thread's id, or 0 */
 /* The calling thread holds the lock and is the last thread of the process: nobody waits now. */
 void ums_objects_alone( void );
+int  ums_objects_are_alone( void );
 
 /* ---- called with the lock held, except where marked "without" ---- */
 

@@ -181,6 +181,9 @@ void ums_keeper_in_spare( void )
     else atomic_store( &spares, 0 );
 }
 
+/* Whoever exchanges the pointer has the spare alone: to use it, or to dismiss it. `spares` is cleared
+   afterwards, so that the next one is made by one thread, which stores it last. A thread that stops in
+   between keeps others from making one: they go on looking, with the lock released. */
 static struct keeper *take_spare( void )
 {
     struct keeper *k = atomic_exchange( &spare, NULL );
@@ -294,9 +297,11 @@ static void take_off_list( struct keeper *k )
     if (k->owner.context) atomic_fetch_sub( &k->owner.context->mutants, 1 );
 }
 
+/* Not when the process ends: its other threads are gone, keepers and whoever transferred too, and the
+   last one would wait for them. */
 int ums_mutant_needs_keeper( const struct ums_object *o )
 {
-    return o->type == OBJECT_MUTANT && !atomic_load( &o->real ) &&
+    return o->type == OBJECT_MUTANT && !atomic_load( &o->real ) && !ums_objects_are_alone() &&
            (o->owner.tid || o->abandoned || o->transfer || o->stale);
 }
 
@@ -349,6 +354,7 @@ static int transfer( struct ums_object *o )
         ums_objects_lock();
     }
     o->transfer = 0;
+    if (!ready) ums_object_is_real( o );        /* frees it if it was closed meanwhile */
     return ready;
 }
 
@@ -360,8 +366,7 @@ struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle,
     while (o && ums_mutant_needs_keeper( o ))
     {
         if (transfer( o )) return o;
-        ums_object_is_real( o );                /* frees it if it was closed meanwhile */
-        ums_objects_unlock();
+        ums_objects_unlock();                   /* it may be freed: nothing of it is touched */
         ums_object_section_end( section );      /* a worker may be stopped here */
         ums_object_section_begin( section, self, sp );
         o = ums_object_lock( handle );
