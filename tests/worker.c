@@ -302,6 +302,55 @@ static void a_worker_that_is_being_suspended_is_not_taken( void **state )
     tear_down();
 }
 
+/* ---- its thread waits until it is executed ---- */
+
+static const uint64_t held_steps[] =
+{
+    WORKER_BLOCKED | WORD_PREEMPTED | WORD_HOME | WORD_FOREIGN,
+    WORKER_BLOCKED | WORD_PREEMPTED | WORD_HOME,
+    WORKER_QUEUED | WORD_PREEMPTED | WORD_HOME,
+    WORKER_READY | WORD_PREEMPTED | WORD_HOME,
+    WORKER_CARRIED,                             /* its scheduler is about to send it home */
+    WORKER_RUNNING
+};
+static int held_step;
+
+/* A token comes at each step, as one for an earlier worker might. */
+static int next_held_step( _Atomic uint32_t *token, uint32_t value, const int64_t *timeout )
+{
+    (void)value;
+    (void)timeout;
+    assert_ptr_equal( token, &context->park.token );
+    assert_true( held_step + 1 < (int)(sizeof(held_steps) / sizeof(held_steps[0])) );
+    atomic_store( &context->word, held_steps[++held_step] );
+    atomic_store( &context->park.token, 1 );
+    return 0;
+}
+
+static void its_thread_waits_until_it_is_sent_home( void **state )
+{
+    static void (*const waits[])( struct ums_context *w ) = { ums_worker_home_wait, ums_worker_held_wait };
+    struct ums_context *w;
+    int i;
+
+    (void)state;
+    set_up();
+    ums_worker_bind( context, list, NULL, NULL, &w );
+    fake_on_wait = next_held_step;
+    for (i = 0; i < 2; i++)
+    {
+        held_step = 0;
+        atomic_store( &w->word, held_steps[0] );
+        waits[i]( w );
+        assert_int_equal( state_of( w ), WORKER_RUNNING );
+    }
+    ums_worker_held_wait( w );                  /* it runs already */
+    fake_on_wait = NULL;
+    atomic_store( &w->word, WORKER_STARTING );
+    ums_worker_unbind( w );
+    tear_down();
+}
+
 /* ---- a deleted list ---- */
 
 static void what_a_deleted_list_held_can_be_executed( void **state )
@@ -367,6 +416,7 @@ int main( void )
         cmocka_unit_test( a_worker_stopped_in_user_code_is_queued_on_resume ),
         cmocka_unit_test( a_worker_that_is_being_suspended_is_not_taken ),
         cmocka_unit_test( stopping_a_parked_worker_changes_nothing ),
+        cmocka_unit_test( its_thread_waits_until_it_is_sent_home ),
         cmocka_unit_test( what_a_deleted_list_held_can_be_executed ),
         cmocka_unit_test( a_scheduler_thread_may_end_inside_its_upcall ),
     };

@@ -25,6 +25,7 @@ set(by_two ${one} -DSCHEDULERS=1 -DSUSPENDERS=2)
 set(by_worker -DSUSPENDERS=1 -DSCHEDULERS=1 -DACTIONS=0 -DOTHER_ACTIONS=0)
 set(faults ${suspend_few} -DFAULTS -DHANDOFF -DACTIONS=2)
 set(hold ${one} -DHOLDERS=1 -DSCHEDULERS=1)
+set(outside ${one} -DSCHEDULERS=1 -DOUTSIDE)
 set(itself_and_another ${by_two} -DSUSPENDS_SELF -DHANDOFF)
 
 ums_add_model_test(carry holds ${short})
@@ -52,6 +53,9 @@ ums_add_model_test(hold_beside_suspension holds ${hold} -DSUSPENDERS=1)
 ums_add_model_test(kill holds ${hold} -DKILL)
 ums_add_model_test(kill_at_home holds ${hold} -DKILL -DHANDOFF)
 ums_add_model_test(faults holds ${faults})
+ums_add_model_test(outside holds ${outside} -DACTIONS=2 -DSUSPENSIONS=2)
+ums_add_model_test(outside_at_home holds ${outside} -DHANDOFF -DACTIONS=2 -DSUSPENSIONS=2)
+ums_add_model_test(outside_beside_other holds -DSCHEDULERS=1 -DOUTSIDE ${short})
 ums_add_model_test(ends ends ${one} -DACTIONS=2)
 ums_add_model_test(ends_suspended ends ${suspend_few})
 
@@ -94,6 +98,9 @@ ums_add_mistake(kill_pushes_queued ${hold} -DKILL)
 ums_add_mistake(kill_does_not_post ${hold} -DKILL)
 ums_add_mistake(fault_takes_suspended ${faults})
 ums_add_mistake(fault_is_not_queued ${faults})
+ums_add_mistake(handler_runs_carried ${outside} -DHANDOFF)
+ums_add_mistake(released_is_not_queued ${outside})
+ums_add_mistake(held_late ${outside})
 
 # ---- waits.pml ----
 

@@ -34,7 +34,7 @@ ends) options=-DNP arguments="$arguments -l" ;;
 esac
 # a thread that others stop has no steps that nobody sees
 case "$*" in
-*-DSUSPENDERS* | *-DHOLDERS*) options="$options -DNOREDUCE" ;;
+*-DSUSPENDERS* | *-DHOLDERS* | *-DOUTSIDE*) options="$options -DNOREDUCE" ;;
 esac
 # shellcheck disable=SC2086
 gcc "$optimize" -w $options -DMEMLIM=1900 -o pan pan.c

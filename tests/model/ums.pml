@@ -18,6 +18,8 @@
  *              that suspends itself, are in Home
  *   Holder     a plain thread that holds the first worker, as SetThreadContext does, and lets it go;
  *              with KILL it ends the worker's thread meanwhile (hold.c, worker_stop.c)
+ *   Outside    another process that suspends and resumes the first worker (OUTSIDE; ke_signal.c,
+ *              ke_warden.c). What its signal does in the home thread is in Home, the warden's part too
  *   Helper     takes the first worker off its scheduler when it sleeps for a page at home (FAULTS;
  *              ke_fault.c). That the scheduler has found it there is the helper's first look here
  *
@@ -84,7 +86,8 @@
 #endif
 
 /* Steps that only a suspension could come between are one step where nobody suspends. */
-#if SUSPENDERS || HOLDERS
+#if SUSPENDERS || HOLDERS || defined( OUTSIDE )
+#define STOPPERS
 #define TOGETHER
 #else
 #define TOGETHER atomic
@@ -110,7 +113,8 @@
 #define SUSPENDED       1536    /* how often it is suspended */
 #define SUSPENDED_ONE   512
 #define HOLD            2048    /* somebody holds it */
-#define BARRED          (SUSPENDED | HOLD)
+#define FOREIGN         4096    /* another process has suspended it */
+#define BARRED          (SUSPENDED | HOLD | FOREIGN)
 
 #define STATE(word)          ((word) & 15)
 #define COUNT(word)          (((word) & SUSPENDED) / SUSPENDED_ONE)
@@ -163,6 +167,10 @@ bool asleep[SCHEDULERS];
 byte stopped[WORKERS];          /* how often the home thread is suspended, to the system */
 bool in_user_code[WORKERS];     /* carried, and where it can be preempted */
 bool put_down[WORKERS];         /* its carrier was put down at its base (ke_preempted) */
+#ifdef OUTSIDE
+bool signal;                    /* has come to the first worker's home thread */
+bool held;                      /* its handler waits until the suspension is over */
+#endif
 #ifdef KILL
 bool killed[WORKERS];           /* the home thread is no more */
 bool kill_pending;              /* of the first worker */

@@ -9,7 +9,7 @@
 
 inline busy_begins( w )
 {
-#if SUSPENDERS || HOLDERS
+#ifdef STOPPERS
     busy[w]++
 #else
     skip
@@ -18,7 +18,7 @@ inline busy_begins( w )
 
 inline busy_ends( w )
 {
-#if SUSPENDERS || HOLDERS
+#ifdef STOPPERS
     busy[w]--
 #else
     skip
@@ -75,12 +75,23 @@ inline queue_rest( w )
                                      STATE( word ) != READY && STATE( word ) != CARRIED && \
                                      !IS_PREEMPTED( word ))
 
+/* Between the wait of a home thread and that of a signal handler on it there is one difference: the
+   handler looks at the word before it waits for a token. */
+#ifdef MISTAKE_HANDLER_RUNS_CARRIED
+#define MAY_LEAVE_HANDLER( word )   (IS_TO_RUN_AT_HOME( word ) || STATE( word ) == CARRIED)
+#else
+#define MAY_LEAVE_HANDLER( word )   IS_TO_RUN_AT_HOME( word )
+#endif
+
 /* The home thread is _pid 0 or 1: suspended, it does nothing. */
 active [WORKERS] proctype Home() provided (!stopped[_pid])
 {
     short seen;
     byte own, before;
     bool ok, entered, in_callback;
+#ifdef OUTSIDE
+    bool ran;                                   /* the signal came while the worker ran here */
+#endif
 
 #ifdef KILL
     { skip;                                     /* until somebody ends it */
@@ -90,6 +101,13 @@ active [WORKERS] proctype Home() provided (!stopped[_pid])
 #endif
 
 home_wait:
+#ifdef OUTSIDE
+    if
+    :: atomic { _pid == 0 && signal -> signal = false }
+        goto signalled
+    :: home_token[_pid]
+    fi;
+#endif
     TOGETHER
     {
         atomic { home_token[_pid] -> home_token[_pid] = false; ok = false }
@@ -115,6 +133,10 @@ home_wait:
 
 plain:
     if
+#ifdef OUTSIDE
+    :: atomic { _pid == 0 && signal -> signal = false; ran = true; running[_pid] = false }
+        goto signalled
+#endif
 #ifdef WORKER_RESUMES
     :: atomic { _pid == 1 && halted[0] -> halted[0] = 0; may_end = true }
         goto resumes
@@ -148,6 +170,38 @@ plain:
         :: goto enter_kernel
         fi
     }
+#ifdef OUTSIDE
+signalled:                                      /* stop_parked, stop_running, and hold in the warden */
+#ifndef MISTAKE_HELD_LATE
+    word[_pid] = word[_pid] | FOREIGN;
+#endif
+    take_off( _pid, PREEMPTED | HOME, seen, own, ok );
+#ifdef MISTAKE_HELD_LATE
+    word[_pid] = word[_pid] | FOREIGN;
+#endif
+    atomic { ok = false; held = true }
+    !held;
+    atomic { word[_pid] = word[_pid] & ~FOREIGN; seen = word[_pid] }    /* released */
+#ifndef MISTAKE_RELEASED_IS_NOT_QUEUED
+    queue_stopped( _pid, seen );
+#endif
+    seen = 0;
+    if
+    :: !ran -> goto home_wait
+    :: else
+    fi;
+    do                                          /* ums_worker_held_wait */
+    :: MAY_LEAVE_HANDLER( word[_pid] ) -> break
+    :: atomic { !MAY_LEAVE_HANDLER( word[_pid] ) -> skip }
+        if
+        :: atomic { home_token[_pid] -> home_token[_pid] = false }
+        :: atomic { signal -> signal = false }
+            goto signalled                      /* a handler in the handler */
+        fi
+    od;
+    atomic { ran = false; assert( !running[_pid] ); running[_pid] = true }
+    goto plain;
+#endif
 #ifdef WORKER_RESUMES
 resumes:
     resume( 0, _pid, own, seen );

@@ -99,7 +99,7 @@ execute:                                        /* ums_execute */
     }
     }
     if
-#if SUSPENDERS || HOLDERS
+#ifdef STOPPERS
     :: atomic { put_down[w] -> put_down[w] = false; in_user_code[w] = false; running[w] = false }
         goto left_preempted
 #endif
@@ -117,7 +117,7 @@ execute:                                        /* ums_execute */
         goto to_scheduler
         }
     :: atomic { !put_down[w] -> assert( !halted[w] ); in_user_code[w] = false; running[w] = false }
-#if SUSPENDERS || HOLDERS
+#ifdef STOPPERS
         /* a call, ums_worker_give_way */
         if
         :: word[w] & BARRED -> goto left_preempted
@@ -358,6 +358,30 @@ active [SUSPENDERS] proctype Suspender()
 ends:
     skip
 #endif
+}
+
+#endif
+
+#ifdef OUTSIDE
+
+active proctype Outside()
+{
+    byte times = SUSPENSIONS;
+
+    do
+    :: atomic { times && STATE( word[0] ) != DEAD -> times--; signal = true }
+        /* the thread may end before the signal comes */
+        if
+        :: STATE( word[0] ) == DEAD -> break
+        :: atomic { held -> halted[0]++ }
+        fi;
+        if
+        :: true
+        :: true -> GOT_CONTROL( 0 )
+        fi;
+        atomic { halted[0]--; held = false }
+    :: else -> break
+    od
 }
 
 #endif

@@ -48,7 +48,7 @@ inline resume_surely( w )
     }
 }
 
-#if SUSPENDERS || HOLDERS
+#ifdef STOPPERS
 
 #define NOBODY  WORKERS         /* self: a plain thread */
 
@@ -158,8 +158,8 @@ inline hold_still( w, self )
     od
 }
 
-/* ums_worker_stopped; first: it was stopped in user code, and not suspended before */
-inline stop( w, seen, own, first )
+/* take_off; first: it was stopped in user code, and not suspended before */
+inline take_off( w, flags, seen, own, first )
 {
     do
     :: atomic { seen = word[w]; own = owner[w] }
@@ -178,7 +178,7 @@ inline stop( w, seen, own, first )
             :: atomic
                 {
                     word[w] == seen ->
-                    word[w] = WITH( word[w], BLOCKED ) | STOPPED;
+                    word[w] = WITH( word[w], BLOCKED ) | flags;
                     first = !(seen & SUSPENDED)
                 }
                 scheduler_post( own, w, 0 );
@@ -208,7 +208,7 @@ inline suspend( w, self, count, seen, own )
     :: atomic { !count && (seen & STOPPED) -> seen = 0 }
     :: atomic { count || !(seen & STOPPED) -> seen = 0; count = 0 }
         hold_still( w, self );
-        stop( w, seen, own, count );
+        take_off( w, STOPPED, seen, own, count );
         count = 0
     fi;
     word[w] = word[w] - SUSPENDING_ONE;         /* ums_context_suspend_made */
@@ -230,7 +230,7 @@ inline hold_worker( w, seen, own, held, first )
     :: held -> hold_still( w, NOBODY )
     :: else
     fi;
-    stop( w, seen, own, first );
+    take_off( w, STOPPED, seen, own, first );
 #ifdef MISTAKE_HOLD_RESUMES_STOPPED
     first = false
 #else

@@ -492,6 +492,9 @@ int  ums_worker_queue( struct ums_context *w, uint64_t *word, uint64_t next );
    executed at home; wait for that alone; the flag with which it must park, WORD_HOME or 0. */
 void ums_worker_queue_at_home( struct ums_context *w );
 void ums_worker_home_wait( struct ums_context *w );
+/* For a signal handler on the home thread, after ums_worker_held: wait until the worker is executed at
+   home. Returns at once if that has happened, or if the worker was not taken off its scheduler. */
+void ums_worker_held_wait( struct ums_context *w );
 uint64_t ums_worker_must_stay( const struct ums_context *w );
 /* The number of workers whose threads have not ended. */
 uint32_t ums_workers_alive( void );

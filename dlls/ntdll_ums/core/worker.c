@@ -28,21 +28,31 @@ void ums_worker_busy( struct ums_context *w, int more )
 
 /* ---- the home thread while the worker is away ---- */
 
+/* Is the worker somewhere else, or waits to be executed? CARRIED is its state also between its execute
+   and the moment when its scheduler sends it home. Its thread must not continue then: its next call
+   would take that thread for the carrier, and leave it for the scheduler's stack, on which the
+   scheduler runs. */
+static int is_away( uint64_t word )
+{
+    enum worker_state state = word_state( word );
+
+    return state == WORKER_STARTING || state == WORKER_QUEUED || state == WORKER_READY ||
+           state == WORKER_CARRIED || (word & WORD_PREEMPTED);
+}
+
 /* Sleep until the worker has to run here. A token alone does not prove that: a token for an earlier
    worker in this slot may come late. The state changes before the token is given. */
 void ums_worker_home_wait( struct ums_context *w )
 {
-    enum worker_state state;
-    uint64_t word;
+    do ums_park( &w->park, NULL );
+    while (is_away( atomic_load( &w->word ) ));
+}
 
-    do
-    {
-        ums_park( &w->park, NULL );
-        word = atomic_load( &w->word );
-        state = word_state( word );
-    }
-    while (state == WORKER_STARTING || state == WORKER_QUEUED || state == WORKER_READY ||
-           state == WORKER_CARRIED || (word & WORD_PREEMPTED));
+/* The state is read first: the worker may have been executed before this thread gets here. Then its
+   token stays, and the next sleeper looks once more than it needs to. */
+void ums_worker_held_wait( struct ums_context *w )
+{
+    while (is_away( atomic_load( &w->word ) )) ums_park( &w->park, NULL );
 }
 
 /* The worker's user part is complete: queue it, and wait. If the thread were stopped between the

@@ -211,13 +211,11 @@ static void stop_parked( struct ums_context *w, int sig, void *info, struct linu
 /* Other signals may arrive in here, as anywhere in the worker's code. */
 static void wait_to_be_executed( struct ums_context *w, const struct linux_context *frame )
 {
-    enum worker_state state;
     uint64_t mask;
 
     ums_linux_syscall( LINUX_RT_SIGPROCMASK, LINUX_SIG_SETMASK, (uint64_t)&frame->mask,
                        (uint64_t)&mask, SIGNAL_SET_SIZE );
-    while ((state = word_state( atomic_load( &w->word ) )) == WORKER_BLOCKED ||
-           state == WORKER_QUEUED || state == WORKER_READY) ums_park( &w->park, NULL );
+    ums_worker_held_wait( w );
     ums_linux_syscall( LINUX_RT_SIGPROCMASK, LINUX_SIG_SETMASK, (uint64_t)&mask, 0,
                        SIGNAL_SET_SIZE );
 }
