@@ -10,7 +10,7 @@
  */
 #define _WIN32_WINNT 0x0602
 #include <winsock2.h>
-#include "scenario_kit.h"
+#include "object_kit.h"
 #include <winioctl.h>
 
 #ifndef FSCTL_PIPE_LISTEN
@@ -61,17 +61,6 @@ static void send_to( SOCKET s )
 
 /* ---- the ways ---- */
 
-static HANDLE subject, helper;
-
-static HANDLE copy_of( HANDLE handle )
-{
-    HANDLE copy = NULL;
-
-    DuplicateHandle( GetCurrentProcess(), handle, GetCurrentProcess(), &copy, 0, FALSE,
-                     DUPLICATE_SAME_ACCESS );
-    return copy;
-}
-
 static void by_copy( void )
 {
     CloseHandle( copy_of( subject ) );
@@ -84,11 +73,7 @@ static void by_inheritance( void )
 
 static void by_question( void )
 {
-    NTSTATUS (WINAPI *pNtQueryObject)( HANDLE, ULONG, void *, ULONG, ULONG * ) =
-        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtQueryObject" );
-    ULONG info[32];
-
-    pNtQueryObject( subject, 0, info, 56, NULL );
+    ask_about( subject );
 }
 
 static void by_mixed_wait( void )

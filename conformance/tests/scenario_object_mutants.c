@@ -10,39 +10,13 @@
  * Objects]. Whether others know the mutex makes no difference.
  */
 #define _WIN32_WINNT 0x0602
-#include "scenario_child.h"
-#include "flat.h"
+#include "scenario_kit.h"
+#include "object_kit.h"
 
 #define COUNTED 150
 
-static HANDLE subject, helper, done;
-static volatile LONG waiting, taken, abandoned, wrong, owned, ended;
+static volatile LONG waiting, taken, abandoned, ended;
 static LONG counter;                            /* written by the owner only */
-
-static HANDLE copy_of( HANDLE handle )
-{
-    HANDLE copy = NULL;
-
-    DuplicateHandle( GetCurrentProcess(), handle, GetCurrentProcess(), &copy, 0, FALSE,
-                     DUPLICATE_SAME_ACCESS );
-    return copy;
-}
-
-static void check_that( BOOL condition )
-{
-    if (!condition) InterlockedIncrement( &wrong );
-}
-
-static HANDLE start_thread( LPTHREAD_START_ROUTINE start, void *arg )
-{
-    return CreateThread( NULL, 0, start, arg, 0, NULL );
-}
-
-static void join( HANDLE thread )
-{
-    ok( !WaitForSingleObject( thread, KIT_LIMIT ), "a thread did not end\n" );
-    CloseHandle( thread );
-}
 
 /* ---- one owner at a time ---- */
 
@@ -198,24 +172,9 @@ static DWORD WINAPI take_thread( void *arg )
     return 0;
 }
 
-static void own_it( void )
-{
-    check_that( !WaitForSingleObject( subject, INFINITE ) );
-    check_that( !WaitForSingleObject( subject, INFINITE ) );
-    InterlockedIncrement( &owned );
-    WaitForSingleObject( done, KIT_LIMIT );
-}
-
 static DWORD own_body( struct kit_worker *worker )
 {
     (void)worker;
-    own_it();
-    return 0;
-}
-
-static DWORD WINAPI own_thread( void *arg )
-{
-    (void)arg;
     own_it();
     return 0;
 }
@@ -308,11 +267,7 @@ static void by_worker( void )
 
 static void by_question( void )
 {
-    NTSTATUS (WINAPI *pNtQueryObject)( HANDLE, ULONG, void *, ULONG, ULONG * ) =
-        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtQueryObject" );
-    ULONG info[32];
-
-    pNtQueryObject( subject, 0, info, 56, NULL );
+    ask_about( subject );
 }
 
 static void by_mixed_wait( void )
@@ -480,125 +435,4 @@ START_TEST( scenario_mutex_in_wait )
     CloseHandle( helper );
     CloseHandle( done );
     kit_check();
-}
-
-/* ---- in DllMain ---- */
-
-static void on_dll_call( DWORD reason, BOOL process_ends )
-{
-    (void)process_ends;
-    if (reason == DLL_THREAD_ATTACH && !known_copy) known_copy = copy_of( subject );
-}
-
-static DWORD WINAPI nothing( void *arg )
-{
-    (void)arg;
-    return 0;
-}
-
-/* Whoever makes it known may have the loader's lock. At the end, the main thread owns a mutex that is known,
-   and the process ends. */
-START_TEST( scenario_mutex_known_in_dllmain )
-{
-    HMODULE probe;
-    HANDLE owner;
-
-    subject = CreateMutexW( NULL, FALSE, NULL );
-    done = CreateEventW( NULL, TRUE, FALSE, NULL );
-    owner = start_thread( own_thread, NULL );
-    ok( kit_wait_value( &owned, 1 ), "nobody owns it\n" );
-    if (!(probe = kit_load_probe( on_dll_call ))) return;
-    join( start_thread( nothing, NULL ) );
-    ok( known_copy != NULL, "not copied\n" );
-    ok( WaitForSingleObject( subject, 0 ) == WAIT_TIMEOUT, "it has lost its owner\n" );
-    SetEvent( done );
-    join( owner );
-    ok( WaitForSingleObject( known_copy, 0 ) == WAIT_ABANDONED, "it was not abandoned\n" );
-    FreeLibrary( probe );
-    subject = CreateMutexW( NULL, TRUE, NULL );
-    ok( copy_of( subject ) != NULL, "not copied\n" );
-}
-
-/* ---- the last thread ---- */
-
-#define EXIT_CODE 71
-
-/* A process ends with its last thread [doc: ExitThread]. */
-static void run_last_thread( BOOL owns )
-{
-    DWORD code = 0;
-
-    if (child_is_here())
-    {
-        subject = CreateMutexW( NULL, owns, NULL );
-        if (owns) copy_of( subject );
-        ExitThread( EXIT_CODE );
-    }
-    ok( child_run( &code ) && code == EXIT_CODE, "it ended with %lu\n", code );
-}
-
-START_TEST( scenario_mutex_last_thread ) { run_last_thread( FALSE ); }
-START_TEST( scenario_mutex_last_thread_owns ) { run_last_thread( TRUE ); }
-
-/* The owner was ended with the process, before DLLs are told [doc: Mutex Objects, DllMain]. */
-static void on_process_end( DWORD reason, BOOL process_ends )
-{
-    DWORD ret;
-
-    if (reason != DLL_PROCESS_DETACH || !process_ends) return;
-    ret = WaitForSingleObject( subject, KIT_LIMIT );
-    TerminateProcess( GetCurrentProcess(), ret == WAIT_ABANDONED ? EXIT_CODE : EXIT_CODE + 1 + ret );
-}
-
-static void run_process_ends( BOOL becomes_known )
-{
-    DWORD code = 0;
-
-    if (child_is_here())
-    {
-        subject = CreateMutexW( NULL, FALSE, NULL );
-        done = CreateEventW( NULL, TRUE, FALSE, NULL );
-        start_thread( own_thread, NULL );
-        if (!kit_wait_value( &owned, 1 ) || !kit_load_probe( on_process_end )) return;
-        if (becomes_known) copy_of( subject );
-        ExitProcess( 1 );
-    }
-    ok( child_run( &code ) && code == EXIT_CODE, "it ended with %lu\n", code );
-}
-
-START_TEST( scenario_mutex_process_ends ) { run_process_ends( FALSE ); }
-START_TEST( scenario_mutex_process_ends_known ) { run_process_ends( TRUE ); }
-
-/* ---- again and again ---- */
-
-#define AGAIN  20
-#define MEMORY (512 * 1024)                     /* a stack of each thread would be more */
-
-static void become_known_while_owned( BOOL ends_first )
-{
-    HANDLE owner;
-
-    subject = CreateMutexW( NULL, FALSE, NULL );
-    done = CreateEventW( NULL, TRUE, FALSE, NULL );
-    owned = 0;
-    owner = start_thread( own_thread, NULL );
-    ok( kit_wait_value( &owned, 1 ), "nobody owns it\n" );
-    helper = copy_of( subject );
-    if (ends_first) CloseHandle( subject );
-    SetEvent( done );
-    join( owner );
-    ok( WaitForSingleObject( helper, 0 ) == WAIT_ABANDONED, "it is not abandoned\n" );
-    if (!ends_first) CloseHandle( subject );
-    CloseHandle( helper );
-    CloseHandle( done );
-}
-
-static void become_known( int rounds )
-{
-    while (rounds--) become_known_while_owned( rounds % 2 );
-}
-
-START_TEST( scenario_mutex_no_handle_is_left )
-{
-    check_flat( "mutexes that became known while somebody owned them", become_known, AGAIN, MEMORY );
 }

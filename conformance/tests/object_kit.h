@@ -1,0 +1,77 @@
+/*
+ * What the scenarios of events, semaphores and mutexes have in common: the object that is looked at, and
+ * ways to let others know it.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef OBJECT_KIT_H
+#define OBJECT_KIT_H
+
+#include "scenario_kit.h"
+
+#define MAYBE static inline __attribute__((unused))
+
+static HANDLE subject, helper;
+
+/* Another handle of the same object: from then on not only this process knows it. */
+MAYBE HANDLE copy_of( HANDLE handle )
+{
+    HANDLE copy = NULL;
+
+    DuplicateHandle( GetCurrentProcess(), handle, GetCurrentProcess(), &copy, 0, FALSE,
+                     DUPLICATE_SAME_ACCESS );
+    return copy;
+}
+
+/* NtQueryObject makes it known as well. */
+MAYBE void ask_about( HANDLE handle )
+{
+    NTSTATUS (WINAPI *pNtQueryObject)( HANDLE, ULONG, void *, ULONG, ULONG * ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtQueryObject" );
+    ULONG info[32];
+
+    pNtQueryObject( handle, 0, info, 56, NULL );
+}
+
+/* Wrong answers, counted by any thread. */
+static volatile LONG wrong __attribute__((unused));
+
+MAYBE void check_that( BOOL condition )
+{
+    if (!condition) InterlockedIncrement( &wrong );
+}
+
+MAYBE HANDLE start_thread( LPTHREAD_START_ROUTINE start, void *arg )
+{
+    return CreateThread( NULL, 0, start, arg, 0, NULL );
+}
+
+MAYBE void join( HANDLE thread )
+{
+    ok( !WaitForSingleObject( thread, KIT_LIMIT ), "a thread did not end\n" );
+    CloseHandle( thread );
+}
+
+/* ---- a mutex with an owner ---- */
+
+static HANDLE done __attribute__((unused));
+static volatile LONG owned __attribute__((unused));
+
+/* Own the mutex twice until `done` is set. */
+MAYBE void own_it( void )
+{
+    check_that( !WaitForSingleObject( subject, INFINITE ) );
+    check_that( !WaitForSingleObject( subject, INFINITE ) );
+    InterlockedIncrement( &owned );
+    WaitForSingleObject( done, KIT_LIMIT );
+}
+
+MAYBE DWORD WINAPI own_thread( void *arg )
+{
+    (void)arg;
+    own_it();
+    return 0;
+}
+
+#endif /* OBJECT_KIT_H */

@@ -1,0 +1,233 @@
+/*
+ * Scenarios: the end of a mutex, of its owner and of the process, and DllMain.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * See scenario_object_mutants.c.
+ */
+#define _WIN32_WINNT 0x0602
+#include "scenario_child.h"
+#include "flat.h"
+#include "object_kit.h"
+
+/* ---- in DllMain ---- */
+
+static HANDLE known_copy;
+
+static void on_dll_call( DWORD reason, BOOL process_ends )
+{
+    (void)process_ends;
+    if (reason == DLL_THREAD_ATTACH && !known_copy) known_copy = copy_of( subject );
+}
+
+static DWORD WINAPI nothing( void *arg )
+{
+    (void)arg;
+    return 0;
+}
+
+/* Whoever makes it known may have the loader's lock. At the end, the main thread owns a mutex that is known,
+   and the process ends. */
+START_TEST( scenario_mutex_known_in_dllmain )
+{
+    HMODULE probe;
+    HANDLE owner;
+
+    subject = CreateMutexW( NULL, FALSE, NULL );
+    done = CreateEventW( NULL, TRUE, FALSE, NULL );
+    owner = start_thread( own_thread, NULL );
+    ok( kit_wait_value( &owned, 1 ), "nobody owns it\n" );
+    if (!(probe = kit_load_probe( on_dll_call ))) return;
+    join( start_thread( nothing, NULL ) );
+    ok( known_copy != NULL, "not copied\n" );
+    ok( WaitForSingleObject( subject, 0 ) == WAIT_TIMEOUT, "it has lost its owner\n" );
+    SetEvent( done );
+    join( owner );
+    ok( WaitForSingleObject( known_copy, 0 ) == WAIT_ABANDONED, "it was not abandoned\n" );
+    FreeLibrary( probe );
+    subject = CreateMutexW( NULL, TRUE, NULL );
+    ok( copy_of( subject ) != NULL, "not copied\n" );
+}
+
+/* ---- the last thread ---- */
+
+#define EXIT_CODE 71
+
+/* A process ends with its last thread [doc: ExitThread]. */
+static void run_last_thread( BOOL owns )
+{
+    DWORD code = 0;
+
+    if (child_is_here())
+    {
+        subject = CreateMutexW( NULL, owns, NULL );
+        if (owns) copy_of( subject );
+        ExitThread( EXIT_CODE );
+    }
+    ok( child_run( &code ) && code == EXIT_CODE, "it ended with %lu\n", code );
+}
+
+START_TEST( scenario_mutex_last_thread ) { run_last_thread( FALSE ); }
+START_TEST( scenario_mutex_last_thread_owns ) { run_last_thread( TRUE ); }
+
+/* The owner was ended with the process, before DLLs are told [doc: Mutex Objects, DllMain]. */
+static void on_process_end( DWORD reason, BOOL process_ends )
+{
+    DWORD ret;
+
+    if (reason != DLL_PROCESS_DETACH || !process_ends) return;
+    ret = WaitForSingleObject( subject, KIT_LIMIT );
+    TerminateProcess( GetCurrentProcess(), ret == WAIT_ABANDONED ? EXIT_CODE : EXIT_CODE + 1 + ret );
+}
+
+/* The thread that ends the process owns it still, and lets others know it in DllMain. */
+static void on_owners_process_end( DWORD reason, BOOL process_ends )
+{
+    HANDLE copy;
+    BOOL right;
+
+    if (reason != DLL_PROCESS_DETACH || !process_ends) return;
+    right = (copy = copy_of( subject )) && WaitForSingleObject( copy, 0 ) == WAIT_OBJECT_0 &&
+            ReleaseMutex( subject );
+    TerminateProcess( GetCurrentProcess(), right ? EXIT_CODE : EXIT_CODE + 1 );
+}
+
+START_TEST( scenario_mutex_known_at_process_end )
+{
+    DWORD code = 0;
+
+    if (child_is_here())
+    {
+        subject = CreateMutexW( NULL, TRUE, NULL );
+        if (kit_load_probe( on_owners_process_end )) ExitProcess( 1 );
+        return;
+    }
+    ok( child_run( &code ) && code == EXIT_CODE, "it ended with %lu\n", code );
+}
+
+static void run_process_ends( BOOL becomes_known )
+{
+    DWORD code = 0;
+
+    if (child_is_here())
+    {
+        subject = CreateMutexW( NULL, FALSE, NULL );
+        done = CreateEventW( NULL, TRUE, FALSE, NULL );
+        start_thread( own_thread, NULL );
+        if (!kit_wait_value( &owned, 1 ) || !kit_load_probe( on_process_end )) return;
+        if (becomes_known) copy_of( subject );
+        ExitProcess( 1 );
+    }
+    ok( child_run( &code ) && code == EXIT_CODE, "it ended with %lu\n", code );
+}
+
+START_TEST( scenario_mutex_process_ends ) { run_process_ends( FALSE ); }
+START_TEST( scenario_mutex_process_ends_known ) { run_process_ends( TRUE ); }
+
+/* ---- closed while it becomes known ---- */
+
+#define CLOSED_ROUNDS 50
+#define EXPOSERS      6                         /* more than CPUs: some of them stop in the middle */
+
+static volatile LONG step, steps_done;          /* two steps for each round */
+static HANDLE fresh;
+
+static void wait_for_step( LONG next )
+{
+    while (step < next) SwitchToThread();
+}
+
+/* Lets others know the main thread's mutex while the main thread closes it; then looks at one that
+   nobody owns. */
+static DWORD WINAPI expose_thread( void *arg )
+{
+    LONG next;
+    HANDLE copy;
+
+    for (next = 1; next <= 2 * CLOSED_ROUNDS; next += 2)
+    {
+        wait_for_step( next );
+        copy = copy_of( subject );              /* fails if it was closed before */
+        if (copy) CloseHandle( copy );
+        InterlockedIncrement( &steps_done );
+        wait_for_step( next + 1 );
+        if (!arg)
+        {
+            check_that( WaitForSingleObject( fresh, 0 ) == WAIT_OBJECT_0 );
+            check_that( ReleaseMutex( fresh ) );
+        }
+        InterlockedIncrement( &steps_done );
+    }
+    return 0;
+}
+
+static void let_them_step( void )
+{
+    InterlockedIncrement( &step );
+}
+
+static void wait_for_them( void )
+{
+    while (steps_done < step * EXPOSERS) SwitchToThread();
+}
+
+/* Some threads let others know a mutex, and its owner closes it in the middle of that. It is freed
+   once: no two mutexes that are made afterwards are the same. */
+START_TEST( scenario_mutex_closed_while_known )
+{
+    HANDLE threads[EXPOSERS], other;
+    LONG round, i;
+
+    for (i = 0; i < EXPOSERS; i++) threads[i] = start_thread( expose_thread, i ? &threads : NULL );
+    for (round = 0; round < CLOSED_ROUNDS; round++)
+    {
+        subject = CreateMutexW( NULL, TRUE, NULL );
+        let_them_step();
+        for (i = 0; i < round % 4; i++) SwitchToThread();
+        CloseHandle( subject );
+        wait_for_them();
+        other = CreateMutexW( NULL, TRUE, NULL );
+        fresh = CreateMutexW( NULL, FALSE, NULL );
+        let_them_step();
+        wait_for_them();
+        CloseHandle( other );
+        CloseHandle( fresh );
+    }
+    for (i = 0; i < EXPOSERS; i++) join( threads[i] );
+    ok( !wrong, "%ld times a mutex that nobody owned was not free\n", wrong );
+}
+
+/* ---- again and again ---- */
+
+#define AGAIN  20
+#define MEMORY (512 * 1024)                     /* a stack of each thread would be more */
+
+static void become_known_while_owned( BOOL ends_first )
+{
+    HANDLE owner;
+
+    subject = CreateMutexW( NULL, FALSE, NULL );
+    done = CreateEventW( NULL, TRUE, FALSE, NULL );
+    owned = 0;
+    owner = start_thread( own_thread, NULL );
+    ok( kit_wait_value( &owned, 1 ), "nobody owns it\n" );
+    helper = copy_of( subject );
+    if (ends_first) CloseHandle( subject );
+    SetEvent( done );
+    join( owner );
+    ok( WaitForSingleObject( helper, 0 ) == WAIT_ABANDONED, "it is not abandoned\n" );
+    if (!ends_first) CloseHandle( subject );
+    CloseHandle( helper );
+    CloseHandle( done );
+}
+
+static void become_known( int rounds )
+{
+    while (rounds--) become_known_while_owned( rounds % 2 );
+}
+
+START_TEST( scenario_mutex_no_handle_is_left )
+{
+    check_flat( "mutexes that became known while somebody owned them", become_known, AGAIN, MEMORY );
+}
