@@ -104,7 +104,7 @@ static void close_event( LONG self )
 }
 
 /* UMS_LOCAL_OBJECTS decides whether these need the host. */
-static HANDLE events[2], many[8], semaphores[2], set_only[2];
+static HANDLE events[2], many[8], semaphores[2], set_only[2], mutexes[3];
 
 static void auto_events( LONG self )
 {
@@ -132,6 +132,37 @@ static void semaphore( LONG self )
     if (self) WaitForSingleObject( semaphores[0], INFINITE );
 }
 
+/* Each of the two owns one of three mutexes, waits for the next one and releases its own. So the other one
+   gets that, and each waits in each round. */
+static void mutex( LONG self )
+{
+    int i, own = self;
+
+    WaitForSingleObject( mutexes[own], INFINITE );
+    if (self) ReleaseSemaphore( semaphores[0], 1, NULL );       /* both own one when the first goes on */
+    else WaitForSingleObject( semaphores[0], INFINITE );
+    for (i = 0; i < rounds; i++)
+    {
+        int next = (own + 1) % 3;
+
+        WaitForSingleObject( mutexes[next], INFINITE );
+        ReleaseMutex( mutexes[own] );
+        own = next;
+    }
+    ReleaseMutex( mutexes[own] );
+}
+
+static void mutex_alone( LONG self )
+{
+    int i;
+
+    for (i = 0; i < rounds; i++)
+    {
+        WaitForSingleObject( mutexes[self], INFINITE );
+        ReleaseMutex( mutexes[self] );
+    }
+}
+
 /* The first seven of one are never set. */
 static void any_of_eight( LONG self )
 {
@@ -155,9 +186,16 @@ static void set_alone( LONG self )
     for (i = 0; i < rounds; i++) SetEvent( set_only[self] );
 }
 
-static void make_events( BOOL known )
+static void make_known( HANDLE handle )
 {
     HANDLE copy;
+
+    if (DuplicateHandle( GetCurrentProcess(), handle, GetCurrentProcess(), &copy, 0, FALSE,
+                         DUPLICATE_SAME_ACCESS )) CloseHandle( copy );
+}
+
+static void make_objects( BOOL known )
+{
     int i;
 
     for (i = 0; i < 2; i++)
@@ -165,8 +203,12 @@ static void make_events( BOOL known )
         events[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
         semaphores[i] = CreateSemaphoreW( NULL, 0, 1, NULL );
         set_only[i] = CreateEventW( NULL, TRUE, FALSE, NULL );
-        if (known && DuplicateHandle( GetCurrentProcess(), events[i], GetCurrentProcess(), &copy, 0,
-                                      FALSE, DUPLICATE_SAME_ACCESS )) CloseHandle( copy );
+        if (known) make_known( events[i] );
+    }
+    for (i = 0; i < 3; i++)
+    {
+        mutexes[i] = CreateMutexW( NULL, FALSE, NULL );
+        if (known) make_known( mutexes[i] );
     }
     for (i = 0; i < 8; i++) many[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
 }
@@ -316,12 +358,15 @@ int main( int argc, char **argv )
     report( "contended critical section", contended );
     report( "Sleep(1), a twentieth", naps );
     report( "create and close an event", close_event );
-    make_events( FALSE );
+    make_objects( FALSE );
     report( "auto-reset events", auto_events );
     report( "semaphores", semaphore );
+    report( "mutexes", mutex );
     report( "any of 8 events", any_of_eight );
     report( "two sets, and nobody waits", set_alone );
-    make_events( TRUE );
+    report( "a mutex that nobody has", mutex_alone );
+    make_objects( TRUE );
     report( "auto-reset events with a copy", auto_events );
+    report( "mutexes with a copy", mutex );
     return 0;
 }
