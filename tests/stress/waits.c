@@ -1,7 +1,7 @@
 /*
  * Waits that need no kernel object: condition variables, addresses, alerts by thread id, with and without a time-out. And
- * waits for events and semaphores, which need none until somebody else may know them (UMS_LOCAL_OBJECTS): each of these
- * becomes known at a random moment.
+ * waits for events, semaphores and mutexes, which need none until somebody else may know them (UMS_LOCAL_OBJECTS): each of
+ * these becomes known at a random moment, a mutex mostly while somebody owns it.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -24,9 +24,11 @@ static void (WINAPI *pWakeByAddressSingle)( void * );
 static LONG (WINAPI *pNtAlertThreadByThreadId)( HANDLE );
 static LONG (WINAPI *pNtWaitForAlertByThreadId)( void *, const LARGE_INTEGER * );
 
-#define OBJECTS 8
+#define OBJECTS 9
 
-static HANDLE objects[OBJECTS];                 /* an odd one is an auto-reset event: it has one token */
+enum kind { SEMAPHORE, EVENT, MUTEX };          /* the last two have one token */
+
+static HANDLE objects[OBJECTS];
 static volatile LONG object_tokens[OBJECTS];
 
 static SRWLOCK gate = SRWLOCK_INIT;
@@ -34,9 +36,27 @@ static CONDITION_VARIABLE returned = CONDITION_VARIABLE_INIT;
 static LONG gate_tokens;
 static volatile LONG address_tokens, taken, given_back, alerts_sent, alerts_got;
 
+static enum kind kind_of( int i )
+{
+    return (enum kind)(i % 3);
+}
+
 static LONG all_tokens( int i )
 {
-    return i % 2 ? 1 : TOKENS;
+    return kind_of( i ) == SEMAPHORE ? TOKENS : 1;
+}
+
+static HANDLE make_object( enum kind kind )
+{
+    if (kind == SEMAPHORE) return CreateSemaphoreA( NULL, TOKENS, TOKENS, NULL );
+    return kind == EVENT ? CreateEventA( NULL, FALSE, TRUE, NULL ) : CreateMutexA( NULL, FALSE, NULL );
+}
+
+/* One token back. A mutex: by the thread that took it. */
+static BOOL signal_object( int i )
+{
+    if (kind_of( i ) == SEMAPHORE) return ReleaseSemaphore( objects[i], 1, NULL );
+    return kind_of( i ) == EVENT ? SetEvent( objects[i] ) : ReleaseMutex( objects[i] );
 }
 
 /* All threads of the round before have ended. */
@@ -47,8 +67,7 @@ static BOOL objects_init( void )
     for (i = 0; i < OBJECTS; i++)
     {
         if (objects[i]) CloseHandle( objects[i] );
-        objects[i] = i % 2 ? CreateEventA( NULL, FALSE, TRUE, NULL )
-                           : CreateSemaphoreA( NULL, TOKENS, TOKENS, NULL );
+        objects[i] = make_object( kind_of( i ) );
         object_tokens[i] = all_tokens( i );
         if (!objects[i]) return FALSE;
     }
@@ -63,9 +82,10 @@ static BOOL objects_fit( void )
     {
         if (object_tokens[i] != all_tokens( i )) return FALSE;
         for (n = 0; n < all_tokens( i ); n++) if (WaitForSingleObject( objects[i], 0 )) return FALSE;
-        if (WaitForSingleObject( objects[i], 0 ) != WAIT_TIMEOUT) return FALSE;
-        if (i % 2) SetEvent( objects[i] );
-        else ReleaseSemaphore( objects[i], TOKENS, NULL );
+        /* this thread would own a mutex twice */
+        if (kind_of( i ) != MUTEX && WaitForSingleObject( objects[i], 0 ) != WAIT_TIMEOUT) return FALSE;
+        for (n = 0; n < all_tokens( i ); n++) if (!signal_object( i )) return FALSE;
+        if (kind_of( i ) == MUTEX && ReleaseMutex( objects[i] )) return FALSE;
     }
     return TRUE;
 }
@@ -172,6 +192,15 @@ unsigned int wait_take_object( struct task *task )
     return 1u << first | 1u << second;
 }
 
+/* It becomes known through its owner, and its owner may take it as often as it wants. */
+static void own_again( struct task *task, int i )
+{
+    if (!pick( &task->seed, 50 )) becomes_known( i );
+    if (pick( &task->seed, 3 )) return;
+    if (WaitForSingleObject( objects[i], INFINITE ) || !ReleaseMutex( objects[i] ))
+        promise_broken( "the owner cannot take it again", task, GetLastError(), (ULONG_PTR)i );
+}
+
 void wait_leave_object( struct task *task, unsigned int which )
 {
     int i;
@@ -181,7 +210,8 @@ void wait_leave_object( struct task *task, unsigned int which )
         if (!(which >> i & 1)) continue;
         InterlockedIncrement( &given_back );
         InterlockedIncrement( &object_tokens[i] );
-        if (!(i % 2 ? SetEvent( objects[i] ) : ReleaseSemaphore( objects[i], 1, NULL )))
+        if (kind_of( i ) == MUTEX) own_again( task, i );
+        if (!signal_object( i ))
             promise_broken( "a token cannot go back", task, GetLastError(), (ULONG_PTR)i );
     }
 }
