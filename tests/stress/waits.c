@@ -172,12 +172,21 @@ static void has_token( struct task *task, int i )
     InterlockedIncrement( &taken );
 }
 
+/* A wait for several with a mutex makes all of them known, so there are few. */
+static unsigned int how_to_wait( struct task *task, int first, int second )
+{
+    unsigned int how = pick( &task->seed, 4 );
+
+    if (kind_of( first ) != MUTEX && kind_of( second ) != MUTEX) return how;
+    return pick( &task->seed, 100 ) ? 2 : how;
+}
+
 /* One of each of two, or of one of them. Which: bits. */
 unsigned int wait_take_object( struct task *task )
 {
     int first = (int)pick( &task->seed, OBJECTS ), second = (first + 1 + (int)pick( &task->seed, OBJECTS - 1 )) % OBJECTS;
     HANDLE both[2] = { objects[first], objects[second] };
-    unsigned int how = pick( &task->seed, 4 );
+    unsigned int how = how_to_wait( task, first, second );
     DWORD ret;
 
     if (!pick( &task->seed, 150 )) becomes_known( first );
