@@ -66,8 +66,9 @@ struct keeper
 static struct ums_pool keepers;
 static struct keeper *kept;                     /* with the lock */
 static _Atomic uint32_t kept_count;
-static _Atomic(struct keeper *) spare;
-static _Atomic uint32_t spares;                 /* 1 while there is one, or it is being made */
+static _Atomic(struct keeper *) spare;          /* NULL: there is none; or BEING_MADE */
+
+#define BEING_MADE ((struct keeper *)1)
 
 int ums_keepers_init( void )
 {
@@ -172,24 +173,32 @@ static struct keeper *make( void )
     return NULL;
 }
 
+/* Whoever has exchanged NULL makes it. If that fails, the next one tries again. A thread that is ended
+   in between leaves the process without one: then a mutant that somebody owns becomes real when it is
+   free, and not before. */
 void ums_keeper_in_spare( void )
 {
-    struct keeper *k;
+    struct keeper *none = NULL;
 
-    if (atomic_load( &spares ) || atomic_exchange( &spares, 1 )) return;
-    if ((k = make())) atomic_store( &spare, k );
-    else atomic_store( &spares, 0 );
+    if (atomic_load( &spare ) || !atomic_compare_exchange_strong( &spare, &none, BEING_MADE )) return;
+    atomic_store( &spare, make() );
 }
 
-/* Whoever exchanges the pointer has the spare alone: to use it, or to dismiss it. `spares` is cleared
-   afterwards, so that the next one is made by one thread, which stores it last. A thread that stops in
-   between keeps others from making one: they go on looking, with the lock released. */
+static int has_spare( void )
+{
+    struct keeper *k = atomic_load( &spare );
+
+    return k && k != BEING_MADE;
+}
+
+/* Whoever exchanges the pointer has the spare alone: to use it, or to dismiss it. */
 static struct keeper *take_spare( void )
 {
-    struct keeper *k = atomic_exchange( &spare, NULL );
+    struct keeper *k = atomic_load( &spare );
 
-    if (k) atomic_store( &spares, 0 );
-    return k;
+    while (k && k != BEING_MADE)
+        if (atomic_compare_exchange_weak( &spare, &k, NULL )) return k;
+    return NULL;
 }
 
 /* Its thread may still be waiting for the loader lock, which a thread may hold that waits for this one:
@@ -210,7 +219,7 @@ void ums_keeper_dismiss( const struct ums_context *self )
 /* With the lock: the spare, with another handle of the mutant; NULL: there is none. */
 static struct keeper *prepare( const struct ums_object *o )
 {
-    void *mutant = atomic_load( &spare ) ? ums_object_host.copy( o->handle ) : NULL;
+    void *mutant = has_spare() ? ums_object_host.copy( o->handle ) : NULL;
     struct keeper *k = mutant ? take_spare() : NULL;
 
     if (k) k->mutant = mutant;
