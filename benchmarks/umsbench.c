@@ -49,7 +49,7 @@ static DWORD WINAPI watchdog_thread( void *arg )
         if (step_number != seen) seconds = 0;
         seen = step_number;
         if (++seconds <= STEP_SECONDS) continue;
-        printf( "umsbench: HUNG for %d s in %s\n", STEP_SECONDS, step );
+        printf( "umsbench: stopped after %d s without progress in %s\n", STEP_SECONDS, step );
         fflush( stdout );
         TerminateProcess( GetCurrentProcess(), 3 );
         return 3;

@@ -440,7 +440,7 @@ static void attach( struct attachment *attachment )
     else if (!error && system_ums_works( (HMODULE)attachment->kernel32.base ) &&
              !is_set( SETTING_FORCE ))
     {
-        ums_info( "the host's own UMS works and serves" );
+        ums_info( "not used: the host has a working UMS of its own (UMS_FORCE=1 uses this one)" );
         step_aside( attachment );
         return;
     }

@@ -353,7 +353,7 @@ static DWORD WINAPI watch( void *arg )
 {
     (void)arg;
     Sleep( TIMEOUT );
-    printf( "factorypool: HUNG for %d s in: %s\n", TIMEOUT / 1000, step );
+    printf( "factorypool: not done after %d s, in: %s\n", TIMEOUT / 1000, step );
     fflush( stdout );
     TerminateProcess( GetCurrentProcess(), 3 );
     return 3;
