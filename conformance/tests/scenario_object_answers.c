@@ -46,6 +46,8 @@ static void find_calls( void )
 }
 
 #define MAX_ANSWERS 160
+#define LONG_AGO    125911584000000000          /* 1 January 2000; Wine 11.10 with ntsync takes a time before
+                                                   1970 for no limit */
 
 struct answers
 {
@@ -101,7 +103,7 @@ static void ask_event( struct answers *answers, HANDLE event )
     note_with( answers, pNtPulseEvent( event, NULL ), pNtSetEvent( event, NULL ) );
     note_with( answers, pNtClearEvent( event ), pNtResetEvent( event, &before ) );
     note( answers, (DWORD)before );
-    note_wait( answers, event, 1 );             /* long ago */
+    note_wait( answers, event, LONG_AGO );
     note( answers, (DWORD)pNtSetEvent( event, (LONG *)8 ) );
     note_query( answers, event );
     note( answers, (DWORD)pNtQueryEvent( event, 1, info, sizeof(info), NULL ) );
