@@ -76,12 +76,14 @@ static void kill_from_outside( HANDLE thread )
     CloseHandle( info.hProcess );
 }
 
-/* Until the other one is seen terminated. */
+/* Until the other one is seen terminated. It is ended when it waits, not before it has begun: a worker that
+   was never queued is not missed (docs/foreign.md). */
 static DWORD WINAPI waits_for_it( void *arg )
 {
     BOOLEAN is_ended = 0;
 
     (void)arg;
+    while (outside && !inside) pUmsThreadYield( NULL );
     if (outside) kill_from_outside( threads[0] );
     while (!is_ended)
     {
