@@ -4,7 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * See scenario_object_mutants.c.
+ * A mutex belongs to the thread that has acquired it; what a thread owns when it ends is abandoned [doc: Mutex
+ * Objects]. DllMain is called at the end of a process by the thread that ends it, when the others are gone
+ * [doc: ExitProcess, DllMain].
  */
 #define _WIN32_WINNT 0x0602
 #include "scenario_child.h"
@@ -81,7 +83,7 @@ static void on_process_end( DWORD reason, BOOL process_ends )
     TerminateProcess( GetCurrentProcess(), ret == WAIT_ABANDONED ? EXIT_CODE : EXIT_CODE + 1 + ret );
 }
 
-/* The thread that ends the process owns it still, and lets others know it in DllMain. */
+/* The thread that ends the process owns it still [doc: ExitProcess], and lets others know it in DllMain. */
 static void on_owners_process_end( DWORD reason, BOOL process_ends )
 {
     HANDLE copy;
@@ -173,7 +175,8 @@ static void wait_for_them( void )
 }
 
 /* Some threads let others know a mutex, and its owner closes it in the middle of that. It is freed
-   once: no two mutexes that are made afterwards are the same. */
+   once: no two mutexes that are made afterwards are the same, and one that nobody owns is free [doc:
+   CreateMutex]. */
 START_TEST( scenario_mutex_closed_while_known )
 {
     HANDLE threads[EXPOSERS], other;

@@ -49,7 +49,10 @@ void ums_worker_home_wait( struct ums_context *w )
 }
 
 /* The state is read first: the worker may have been executed before this thread gets here. Then its
-   token stays, and the next sleeper looks once more than it needs to. */
+   token stays, and the next sleeper looks once more than it needs to. A held worker counts as away
+   from BLOCKED | PREEMPTED on, until it is sent home. BLOCKED without PREEMPTED is not seen here: this
+   process has suspended the thread then, and it stands still until ke_resume_thread, after the state has
+   become RUNNING. */
 void ums_worker_held_wait( struct ums_context *w )
 {
     while (is_away( atomic_load( &w->word ) )) ums_park( &w->park, NULL );

@@ -140,14 +140,13 @@ static NTSTATUS wait_for_others( struct ums_call *call, struct ums_context *self
                                  uint32_t count, const LARGE_INTEGER *timeout )
 {
     uint64_t args[UMS_MAX_ARGS];
-    struct ums_call again = *call;
+    struct ums_call again;
 
     ums_call_args( call, args );
     args[0] = count;
     args[1] = (uint64_t)(ULONG_PTR)handles;
     if (timeout) args[4] = (uint64_t)(ULONG_PTR)timeout;
-    memcpy( again.args, args, sizeof(again.args) );
-    again.stack = args + ARRAYSIZE(again.args);
+    again = ums_call_with( call, args );
     return (NTSTATUS)ums_object_wait_call( &again, args, self );
 }
 
@@ -202,46 +201,46 @@ int ums_kept_wait_for_many( struct ums_call *call, struct ums_context *self, uin
     return 1;
 }
 
+/* The kept mutant is released already: only the wait is left. */
+static uint64_t wait_after_release( struct ums_call *call, struct ums_context *self )
+{
+    uint64_t args[UMS_MAX_ARGS] = { call->args[1], call->args[2], call->args[3] }, ret;
+    struct ums_call wait = ums_call_with( call, args );
+
+    wait.key = ums_object_wait_key();
+    if (ums_object_wait_for_one( &wait, self, &ret )) return ret;
+    return ums_object_wait_call( &wait, args, self );
+}
+
+/* The host signals, and finds that a keeper owns the mutant that the caller waits for. It is the
+   caller's, so that wait is satisfied. */
+static uint64_t signal_and_acquire( struct ums_call *call, struct ums_context *self,
+                                    const struct object_thread *thread )
+{
+    const LARGE_INTEGER at_once = { .QuadPart = 0 };
+    uint64_t args[UMS_MAX_ARGS] = { call->args[0], call->args[1], 0, (uint64_t)(ULONG_PTR)&at_once };
+    struct ums_call signal = ums_call_with( call, args );
+    uint64_t ret = ums_object_wait_call( &signal, args, self );
+
+    if ((NTSTATUS)ret != STATUS_TIMEOUT) return ret;
+    acquire( self, thread, call->args[1], call->sp );
+    return STATUS_WAIT_0;
+}
+
 /* NtSignalAndWaitForSingleObject( signal, handle, alertable, timeout ). Not one step, if one of them
    is a mutant that a keeper owns for the caller. */
 int ums_kept_signal_and_wait( struct ums_call *call, struct ums_context *self, uint64_t *ret )
 {
     const struct object_thread thread = ums_object_thread( self );
-    struct ums_call wait = *call;
     struct object_section section;
     int32_t before;
-    int done;
+    int released;
 
     if (!ums_any_kept()) return 0;
     ums_object_section_begin( &section, self, call->sp );
-    done = ums_kept_release( &thread, call->args[0], &before );
+    released = ums_kept_release( &thread, call->args[0], &before );
     ums_object_section_end( &section );
-    if (done)
-    {
-        uint64_t args[UMS_MAX_ARGS] = { call->args[1], call->args[2], call->args[3] };
-
-        wait.key = ums_object_wait_key();
-        memcpy( wait.args, args, sizeof(wait.args) );
-        wait.stack = args + ARRAYSIZE(wait.args);
-        if (!ums_object_wait_for_one( &wait, self, ret ))
-            *ret = ums_object_wait_call( &wait, args, self );
-        return 1;
-    }
-    if (!is_mine( self, &thread, call->args[1], call->sp )) return 0;
-    /* the host signals, and finds that its keeper owns the other */
-    {
-        const LARGE_INTEGER at_once = { .QuadPart = 0 };
-        uint64_t args[UMS_MAX_ARGS] = { call->args[0], call->args[1], 0,
-                                        (uint64_t)(ULONG_PTR)&at_once };
-
-        memcpy( wait.args, args, sizeof(wait.args) );
-        wait.stack = args + ARRAYSIZE(wait.args);
-        *ret = ums_object_wait_call( &wait, args, self );
-        if ((NTSTATUS)*ret == STATUS_TIMEOUT)
-        {
-            acquire( self, &thread, call->args[1], call->sp );
-            *ret = STATUS_WAIT_0;
-        }
-    }
+    if (!released && !is_mine( self, &thread, call->args[1], call->sp )) return 0;
+    *ret = released ? wait_after_release( call, self ) : signal_and_acquire( call, self, &thread );
     return 1;
 }

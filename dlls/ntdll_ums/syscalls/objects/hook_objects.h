@@ -7,6 +7,7 @@
 #ifndef UMS_HOOK_OBJECTS_H
 #define UMS_HOOK_OBJECTS_H
 
+#include <string.h>
 #include "core/objects.h"
 #include "core/wait.h"
 #include "syscalls/hook/hook.h"
@@ -109,6 +110,16 @@ int ums_kept_release( const struct object_thread *self, uint64_t handle, int32_t
 void ums_keepers_end( const struct object_thread *gone );
 
 /* ---- hook_objects_wait.c ---- */
+
+/* The same call with other arguments. They have to stay until it has been made. */
+static inline struct ums_call ums_call_with( const struct ums_call *call, uint64_t *args )
+{
+    struct ums_call other = *call;
+
+    memcpy( other.args, args, sizeof(other.args) );
+    other.stack = args + ARRAYSIZE(other.args);
+    return other;
+}
 
 /* Make a wait at the host, by any thread. args: those of the call. */
 uint64_t ums_object_wait_call( struct ums_call *call, const uint64_t *args, struct ums_context *self );

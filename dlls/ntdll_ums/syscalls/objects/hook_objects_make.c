@@ -133,7 +133,6 @@ int ums_object_create_semaphore( struct ums_call *call, struct ums_context *self
 int ums_object_create_mutant( struct ums_call *call, struct ums_context *self, uint64_t *ret )
 {
     const struct object_thread owner = ums_object_thread( self );
-
     struct object_section section;
 
     if (!is_private( call, MUTANT_ALL_ACCESS ) || !ums_keepers_work() || !can_store( call )) return 0;

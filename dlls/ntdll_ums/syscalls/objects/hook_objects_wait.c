@@ -85,7 +85,7 @@ uint64_t ums_object_wait_call( struct ums_call *call, const uint64_t *args, stru
 static uint64_t wait_at_host( struct wait_call *wc, const struct object_wait *wait )
 {
     uint64_t args[UMS_MAX_ARGS];
-    struct ums_call again = *wc->call;
+    struct ums_call again;
     LARGE_INTEGER left;
     int64_t now;
 
@@ -101,8 +101,7 @@ static uint64_t wait_at_host( struct wait_call *wc, const struct object_wait *wa
         left.QuadPart = now < wc->deadline ? now - wc->deadline : 0;
         args[wc->timeout_index] = (uint64_t)(ULONG_PTR)&left;
     }
-    memcpy( again.args, args, sizeof(again.args) );
-    again.stack = args + ARRAYSIZE(again.args);
+    again = ums_call_with( wc->call, args );
     return ums_object_wait_call( &again, args, wc->self );
 }
 
