@@ -36,7 +36,7 @@ static PROCESS_INFORMATION other;
 
 #define CHILD_LIMIT (2 * KIT_LIMIT)              /* on a busy machine a process begins slowly */
 
-static volatile LONG turns, steps, stop;
+static volatile LONG turns, steps, stop, keep, kept, lost;
 static struct kit_worker *runner;
 static HANDLE event;
 
@@ -125,6 +125,7 @@ static DWORD beside_body( struct kit_worker *worker )
     {
         turns++;
         kit_yield( worker, NULL );
+        while (keep) kept = 1;                  /* its scheduler takes no other */
     }
     return 0;
 }
@@ -360,6 +361,14 @@ static DWORD spin_at_home_body( struct kit_worker *worker )
     return 0;
 }
 
+#define AGAIN_ROUNDS 40                         /* about a third of them in a call */
+
+static BOOL same_registers( const CONTEXT *a, const CONTEXT *b )
+{
+    return a->Rip == b->Rip && !memcmp( &a->Rbx, &b->Rbx, 5 * sizeof(a->Rbx) ) &&
+           !memcmp( &a->R12, &b->R12, 4 * sizeof(a->R12) );
+}
+
 /* Get and Set from outside, of a worker in the middle of its code. */
 static void spin_registers( DWORD (*body)( struct kit_worker *worker ) )
 {
@@ -389,6 +398,75 @@ static void spin_registers( DWORD (*body)( struct kit_worker *worker ) )
 
 START_TEST( scenario_foreign_context_running ) { spin_registers( spin_body ); }
 START_TEST( scenario_foreign_context_at_home ) { spin_registers( spin_at_home_body ); }
+
+/* Each call finds the event as the one before has left it: none is lost. */
+static DWORD count_calls_body( struct kit_worker *worker )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    NTSTATUS (WINAPI *set)( HANDLE, LONG * ) = (void *)GetProcAddress( ntdll, "NtSetEvent" );
+    NTSTATUS (WINAPI *reset)( HANDLE, LONG * ) = (void *)GetProcAddress( ntdll, "NtResetEvent" );
+    HANDLE mine = CreateEventW( NULL, TRUE, FALSE, NULL );
+    LONG before;
+    DWORD flags;
+
+    kit_yield( worker, NULL );
+    while (!stop)
+    {
+        steps++;
+        GetHandleInformation( mine, &flags );
+        before = 2;
+        if (set( mine, &before ) || before != 0) lost++;
+        before = 2;
+        if (reset( mine, &before ) || before != 1) lost++;
+    }
+    CloseHandle( mine );
+    return 0;
+}
+
+/* A worker that nobody has executed stands where it stood, in the middle of a call too: suspended
+   again, it has the same registers, and they can be set. */
+START_TEST( scenario_foreign_context_again )
+{
+    CONTEXT first, *context;
+    int i;
+
+    if (!begin( count_calls_body, TRUE )) return;
+    context = &order->context;
+    for (i = 0; i < AGAIN_ROUNDS; i++)
+    {
+        LONG steps_before;
+
+        foreign_suspend( runner );
+        first = *context;
+        steps_before = steps;
+        keep = 1;
+        ok( kit_wait_value( &kept, 1 ), "B10: the other worker got no turn\n" );
+        foreign_resume( runner );
+        foreign_suspend( runner );
+        ok( same_registers( &first, context ),
+            "5: at %#llx, stack %#llx, and then at %#llx, stack %#llx\n", (ULONGLONG)first.Rip,
+            (ULONGLONG)first.Rsp, (ULONGLONG)context->Rip, (ULONGLONG)context->Rsp );
+        *context = first;
+        tell( FOREIGN_SET, runner->id );
+        tell( FOREIGN_GET, runner->id );
+        ok( same_registers( &first, context ), "5: at %#llx after it was set to %#llx\n",
+            (ULONGLONG)context->Rip, (ULONGLONG)first.Rip );
+        if (i & 1)                              /* and by its own process */
+        {
+            first.ContextFlags = CONTEXT_FULL;
+            ok( GetThreadContext( runner->thread, &first ) &&
+                SetThreadContext( runner->thread, &first ), "5: error %lu\n", GetLastError() );
+        }
+        ok( steps == steps_before, "B10: it ran before it was executed\n" );
+        foreign_resume( runner );
+        keep = 0;
+        ok( kit_moves( &turns ), "B10: the other worker got no turn\n" );
+        kept = 0;
+        ok( kit_leaves( &steps, steps_before ), "B8: it did not go on after it was resumed\n" );
+    }
+    finish();
+    ok( !lost, "5: %ld calls were not made, or gave a wrong result\n", lost );
+}
 
 static NT_TIB *volatile tib;
 

@@ -23,6 +23,7 @@
 #include "core/ums_core.h"
 #include "asm_offsets.h"
 #include "syscalls/hook/native.h"
+#include "ke_own.h"
 #include "ke_win32.h"
 
 #define USER_FLAGS  0x250dd5                    /* of EFLAGS: what user code may change */
@@ -207,6 +208,9 @@ void ke_keep_registers( struct ums_context *w, CONTEXT *all )
     w->preempted = 1;
 }
 
+/* A thread that another process has suspended in the middle of a quick call has Wine's registers only, and
+   Wine has answered from there when all was read, so in_call is set by then (ke_signal.c). If they were
+   kept here, its handler would continue with them and lose the rest of the call. */
 ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context )
 {
     int in_a_call;
@@ -215,7 +219,8 @@ ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CON
 
     all.ContextFlags = ALL_REGISTERS | CONTEXT_SEGMENTS;
     if ((status = ums_get_context_native( thread, &all ))) return status;
-    in_a_call = word_state( atomic_load( &w->word ) ) != WORKER_RUNNING &&
+    in_a_call = !atomic_load( &ke_own( w )->in_call ) &&
+                word_state( atomic_load( &w->word ) ) != WORKER_RUNNING &&
                 !(atomic_load( &w->word ) & WORD_STOPPED) && ke_is_our_code( all.Rip, all.Rsp );
     if (!w->preempted && !is_parked( w, &all ) && !in_a_call)
         return ums_set_context_native( thread, context );

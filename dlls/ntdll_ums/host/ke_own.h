@@ -25,6 +25,8 @@ struct ke_own
                                                    its end */
     uint32_t tries, timer, ending;              /* used only by the thread's signal handlers, to handle
                                                    a signal later */
+    _Atomic(struct linux_context *) in_call;    /* written by them: the frame of the handler in which
+                                                   it stands still in the middle of a quick call */
     uint32_t exit_status;                       /* if the thread has to end: its status; see asleep */
     _Atomic uintptr_t asleep;                   /* ke_win32.c: the thread sleeps on this word in the
                                                    host's code; or it has to end */

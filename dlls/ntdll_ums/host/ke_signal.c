@@ -175,37 +175,41 @@ static void released( struct ums_context *w )
         ke_warden_ask( w, KE_RESUMED, 0 );
 }
 
-/* Wine's handler reads, and may change, the worker's registers. The worker cannot be executed until it is
-   released, so no other thread uses them. The thread itself continues to sleep. */
+/* Wine's handler reads, and may change, what the worker continues with. */
+static void show_kept( struct ums_context *w, int sig, void *info, struct linux_context *frame )
+{
+    XSAVE_FORMAT own_fp = *frame->fp;
+    CONTEXT own, shown, now;
+
+    linux_frame_load( frame, &own );
+    shown = own;
+    ke_kept_registers( w, &shown );
+    store_frame( frame, &shown );
+    linux_frame_load( frame, &shown );
+    linux_signal_call( &wine_usr1, sig, info, frame );
+    linux_frame_load( frame, &now );
+    if (!same_registers( &shown, &now )) ke_keep_registers( w, &now );
+    store_frame( frame, &own );
+    *frame->fp = own_fp;
+}
+
+/* The worker cannot be executed until it is released, so no other thread uses its registers. The thread
+   itself continues to sleep. One that sleeps in the middle of a quick call continues with the frame of
+   stop_running, so Wine's handler gets that one. It has no registers of ours: Wine finds those of a call
+   where the call has saved them, and it knows by the stack pointer whether the thread is in one. */
 static void stop_parked( struct ums_context *w, int sig, void *info, struct linux_context *frame )
 {
-    XSAVE_FORMAT own_fp;
-    CONTEXT own, shown, now;
-    enum worker_state state;
+    struct linux_context *in_call = atomic_load( &ke_own( w )->in_call );
+    enum ke_answer answer = ke_warden_ask( w, KE_PARKED, 0 );
+    uint64_t word = atomic_load( &w->word );
+    enum worker_state state = word_state( word );
 
-    if (ke_warden_ask( w, KE_PARKED, 0 ) == KE_LEAVE_IT)
-    {
-        linux_signal_call( &wine_usr1, sig, info, frame );
-        return;
-    }
-    state = word_state( atomic_load( &w->word ) );
-    if (state == WORKER_QUEUED || state == WORKER_READY ||
-        (state == WORKER_BLOCKED && (atomic_load( &w->word ) & WORD_PREEMPTED)))
-    {
-        linux_frame_load( frame, &own );
-        own_fp = *frame->fp;
-        shown = own;
-        ke_kept_registers( w, &shown );
-        store_frame( frame, &shown );
-        linux_frame_load( frame, &shown );
-        linux_signal_call( &wine_usr1, sig, info, frame );
-        linux_frame_load( frame, &now );
-        if (!same_registers( &shown, &now )) ke_keep_registers( w, &now );
-        store_frame( frame, &own );
-        *frame->fp = own_fp;
-    }
-    else linux_signal_call( &wine_usr1, sig, info, frame );
-    released( w );
+    if (!in_call && answer != KE_LEAVE_IT &&
+        (state == WORKER_QUEUED || state == WORKER_READY ||
+         (state == WORKER_BLOCKED && (word & WORD_PREEMPTED))))
+        show_kept( w, sig, info, frame );
+    else linux_signal_call( &wine_usr1, sig, info, in_call ? in_call : frame );
+    if (answer != KE_LEAVE_IT) released( w );
 }
 
 /* Other signals may arrive in here, as anywhere in the worker's code. */
@@ -232,6 +236,7 @@ static void stop_running( struct ums_context *w, int sig, void *info, struct lin
     ke_keep_registers( w, &now );
     answer = ke_warden_ask( w, KE_RUNNING, frame->rip );
     if (answer != KE_HELD) w->preempted = 0;
+    if (answer == KE_HELD_IN_CALL) atomic_store( &ke_own( w )->in_call, frame );
     linux_signal_call( &wine_usr1, sig, info, frame );
     if (answer == KE_LEAVE_IT) return;
     if (answer == KE_HELD)
@@ -241,6 +246,7 @@ static void stop_running( struct ums_context *w, int sig, void *info, struct lin
     }
     released( w );
     wait_to_be_executed( w, frame );
+    atomic_store( &ke_own( w )->in_call, NULL );
     if (!w->preempted) return;
     linux_frame_load( frame, &now );
     ke_kept_registers( w, &now );

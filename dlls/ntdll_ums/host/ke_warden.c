@@ -489,6 +489,7 @@ void ke_thread_enters( struct ums_context *context )
 
     if (!watches || !(head = robust_list())) return;
     ke_own( context )->ending = 0;
+    atomic_store( &ke_own( context )->in_call, NULL );  /* it may have ended in such a handler */
     life->previous  = head;
     life->next      = head->first;
     if (!atomic_exchange( &life->thread, (uint32_t)ums_linux_syscall( LINUX_GETTID, 0, 0, 0, 0 ) ))
