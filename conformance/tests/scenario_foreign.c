@@ -413,7 +413,8 @@ static DWORD count_calls_body( struct kit_worker *worker )
     while (!stop)
     {
         steps++;
-        GetHandleInformation( mine, &flags );
+        flags = ~0u;
+        if (!GetHandleInformation( mine, &flags ) || flags) lost++;
         before = 2;
         if (set( mine, &before ) || before != 0) lost++;
         before = 2;
