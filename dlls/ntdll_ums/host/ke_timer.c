@@ -59,6 +59,7 @@ _Noreturn static void timer( void *arg )
     int alone = 0;
 
     (void)arg;
+    ums_thread_release_stack();
     atomic_store( &timer_tid, GetCurrentThreadId() );   /* its maker may not have stored it yet */
     atomic_store( &running, 1 );
     for (;;)

@@ -18,6 +18,8 @@
 #define THREAD_BASE_PRIORITY 3                  /* THREADINFOCLASS ThreadBasePriority [doc] */
 #define SKIP_THREAD_ATTACH 2                    /* THREAD_CREATE_FLAGS [sym]: no DllMain hears of it.
                                                    Under Wine it needs the loader lock all the same */
+#define SERVICE_STACK 0x10000                   /* what is reserved; Wine makes it 1 MB, and keeps the
+                                                   stack of the thread that ended last */
 #define ENOUGH 2000                             /* ms, for a thread that is about to end */
 
 NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
@@ -92,7 +94,8 @@ NTSTATUS ums_service_create( _Atomic uint32_t *tid, void (*start)( void *param )
     NTSTATUS status;
 
     ums_service_wait( tid );
-    if ((status = ums_thread_create( THREAD_SERVICE, start, NULL, 0, 0, 0, &thread ))) return status;
+    if ((status = ums_thread_create( THREAD_SERVICE, start, NULL, SERVICE_STACK, 0, 0, &thread )))
+        return status;
     atomic_store( tid, GetThreadId( thread ) );
     CloseHandle( thread );
     return STATUS_SUCCESS;
