@@ -87,24 +87,36 @@ static void wait_body( struct crew_worker *worker )
 static LONG (NTAPI *wait_for_alert)( const void *address, const LARGE_INTEGER *timeout );
 static LONG (NTAPI *alert_thread)( HANDLE thread_id );
 
-/* Two alert each other in turn: each wait is ended by one alert, and no alert comes while the one
-   before is pending (two would be one). A worker that yielded meanwhile would never let its
-   scheduler look at the completion list: crew_proc does that only when nobody is ready. Nothing else
-   may wait for alerts here, as the loader's lock does: it would take ours. */
+static volatile unsigned int turn;
+
+/* Two alert each other in turn. An alert may come that nobody here has made: one that was for the loader's lock
+   when the thread began (core/wait.c). So the turn, not the alert, says who continues. A worker that yielded
+   meanwhile would never let its scheduler look at the completion list: crew_proc does that only when nobody
+   is ready. */
+static void take_turn( unsigned int self )
+{
+    ULONG64 start;
+
+    while (turn != self)
+    {
+        start = block_begins( self );
+        wait_for_alert( NULL, NULL );
+        block_over( self, start );
+    }
+}
+
 static void alert_body( struct crew_worker *worker )
 {
     struct crew_worker *workers = worker->crew->workers;
     unsigned int self = worker != workers, i;
     HANDLE other = (HANDLE)(ULONG_PTR)GetThreadId( workers[!self].thread );
-    ULONG64 start;
 
     for (i = 0; i < worker->crew->ops; i++)
     {
-        if (!self) alert_thread( other );
-        start = block_begins( self );
-        wait_for_alert( NULL, NULL );
-        block_over( self, start );
-        if (self) alert_thread( other );
+        if (self) take_turn( self );
+        turn = !self;
+        alert_thread( other );
+        if (!self) take_turn( self );
     }
 }
 

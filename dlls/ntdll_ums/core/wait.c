@@ -29,7 +29,8 @@
  *
  * A worker may also have to wait in the host's own call: in a callback, or before the timer runs.
  * In that case, and before the thread is a worker, at_host is set first, and an alert is also made
- * to the thread. For the host that is only a wake-up; the word here decides.
+ * to the thread. For the host that is only a wake-up; the word here decides. So an alert that ended a
+ * wait of the thread before it was a worker, for the loader's lock, ends its first wait here, too.
  *
  * Thread ids are reused. An alert for a thread that has ended goes to the host, if no worker has
  * the id; or it comes too late to the old worker, which does not read it; or it comes to the next
