@@ -32,6 +32,11 @@ expect()
 count="echo >> $build/starts"
 first="[ \$(wc -l < $build/starts) != 1 ]"     # 1 at the first start, 0 later
 
+if setarch -R true 2> /dev/null; then
+    expect 0 1 'a start at fixed addresses' << END
+add_test(counted sh -c "$count; [ \$((0x\$(cat /proc/self/personality) & 0x40000)) != 0 ]")
+END
+fi
 expect 0 2 'one lost start' << END
 add_test(counted sh -c "$count; $first")
 add_test(good true)
