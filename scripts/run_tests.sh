@@ -3,9 +3,9 @@
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-# The tests that failed without a word, if no other has failed: Wine loses a start in 5,000 before the program has
-# begun (docs/wine.md), and there are thousands, if the start's addresses are random. A time-out and a signal are nothing of the kind, and what ended with
-# another status than Wine's has said so (winerun).
+# The tests that failed without a word, if no other has failed: where addresses are random Wine loses a start in
+# thousands before the program has begun (docs/wine.md), and there are thousands. A time-out and a signal are nothing of
+# the kind, and what ended with another status than Wine's has said so (winerun).
 never_begun()
 {
     sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) \.*\*\*\*\([A-Za-z]*\).*/\1 \2/p' "$build/check.out" > "$build/check.ends"
@@ -42,8 +42,8 @@ tell_running()
 }
 
 # without_lost_starts: a command before another one that puts its heap, and those of all that it starts, where Wine needs
-# nothing. At a random address it takes one that Wine needs once in some 5,000 starts (docs/wine.md). Says nothing where
-# that is forbidden, as in some containers.
+# nothing. At a random address it covers one that Wine needs, once in thousands of starts (docs/wine.md). Prints nothing
+# where that is forbidden, as in some containers.
 without_lost_starts()
 {
     if setarch -R true 2> /dev/null; then echo setarch -R; fi

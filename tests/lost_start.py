@@ -1,4 +1,4 @@
-"""For scripts in Python what lost_start.sh is for those of the shell: starts a program, and makes the start in 5,000 again
+"""For scripts in Python what lost_start.sh is for those of the shell: starts a program, and makes the start in thousands again
 that Wine loses (docs/wine.md). It ends with 1 and not a word.
 
 Copyright 2026 the UMS shim authors

@@ -1,4 +1,4 @@
-# Sourced: starts a program, and makes the start in 5,000 again that Wine loses (docs/wine.md). It ends with 1 and not a
+# Sourced: starts a program, and makes the start in thousands again that Wine loses (docs/wine.md). It ends with 1 and not a
 # word.
 # shellcheck shell=sh
 #

@@ -227,13 +227,16 @@ static void *writer( void *arg )
     return NULL;
 }
 
-/* Each event of several threads has a place of its own, and is whole. */
+/* Each event of several threads has a place of its own, and is whole. A thread that stands still between claim and
+   write while the others go round writes into a later lap's place. Its lap shows that, and the place is not read
+   (record_merge.c). Each thread can have done so once at the end: to be passed again the others have to go round
+   again, and write that place, too. One of them has claimed the last lap's places. */
 static void threads_share_a_ring( void **state )
 {
     pthread_t threads[THREADS];
     struct ums_ring *ring;
+    uint32_t i, passed = 0;
     uint64_t at;
-    uint32_t i;
 
     (void)state;
     start();
@@ -246,10 +249,11 @@ static void threads_share_a_ring( void **state )
         uint64_t what = ring->events[at & (ROOM - 1)].what;
 
         assert_int_equal( EVENT_KIND( what ), EVENT_BACK );
-        assert_int_equal( EVENT_LAP( what ), at >> SHIFT & 7 );
+        if (EVENT_LAP( what ) != (at >> SHIFT & 7)) passed++;
         assert_int_equal( EVENT_SCHEDULER( what ), EVENT_WORKER( what ) );
         assert_true( EVENT_WORKER( what ) >= 1 && EVENT_WORKER( what ) <= THREADS );
     }
+    assert_in_range( passed, 0, THREADS - 1 );
 }
 
 int main( void )

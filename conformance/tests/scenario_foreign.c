@@ -361,7 +361,7 @@ static DWORD spin_at_home_body( struct kit_worker *worker )
     return 0;
 }
 
-#define AGAIN_ROUNDS 40                         /* about a third of them in a call */
+#define AGAIN_ROUNDS 40                         /* most of them in a call */
 
 static BOOL same_registers( const CONTEXT *a, const CONTEXT *b )
 {
@@ -424,8 +424,8 @@ static DWORD count_calls_body( struct kit_worker *worker )
     return 0;
 }
 
-/* A worker that nobody has executed stands where it stood, in the middle of a call too: suspended
-   again, it has the same registers, and they can be set. */
+/* A worker runs only when it is executed (B10). So one that was resumed and is suspended again before that
+   has the same registers, in the middle of a call too [guess], and they can be set. */
 START_TEST( scenario_foreign_context_again )
 {
     CONTEXT first, *context;

@@ -91,8 +91,8 @@ static BOOL start( const WCHAR *path, WCHAR *command_line, PROCESS_INFORMATION *
 
     GetStartupInfoW( &startup );
     startup.lpReserved = NULL;              /* lpReserved2, open files of the C runtime, is passed on */
-    /* On Wine 8.0 about one start in 5,000 fails with ERROR_INTERNAL_ERROR, also without the shim: its heap is
-     * where Wine needs the address (docs/wine.md). No code of the program has run, so try again. */
+    /* On Wine 8.0 one start in thousands fails with ERROR_INTERNAL_ERROR, also without the shim: its heap covers
+     * an address that Wine needs (docs/wine.md). No code of the program has run, so try again. */
     for (tries = 0; !started && tries < 3; tries++)
     {
         started = CreateProcessW( path, command_line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL,

@@ -196,7 +196,9 @@ static void show_kept( struct ums_context *w, int sig, void *info, struct linux_
 /* The worker cannot be executed until it is released, so no other thread uses its registers. The thread
    itself continues to sleep. One that sleeps in the middle of a quick call continues with the frame of
    stop_running, so Wine's handler gets that one. It has no registers of ours: Wine finds those of a call
-   where the call has saved them, and it knows by the stack pointer whether the thread is in one. */
+   where the call has saved them, and it knows by the stack pointer whether the thread is in one. in_call is
+   that frame, written by the handler that this one has interrupted: it cannot change meanwhile. If the
+   thread ends here, the next one with the context clears it (ke_thread_enters). */
 static void stop_parked( struct ums_context *w, int sig, void *info, struct linux_context *frame )
 {
     struct linux_context *in_call = atomic_load( &ke_own( w )->in_call );

@@ -20,7 +20,8 @@
  *
  * The rings are read after the flag was cleared. A thread that saw the flag set may still write one
  * event. So some of the oldest places are not read (RECORD_SLACK); and a place that was claimed but not
- * written shows the lap before (EVENT_LAP).
+ * written shows an earlier lap (EVENT_LAP). So does one of the shared ring that a thread writes late, after
+ * the others have gone round and written it: that event and theirs are lost.
  *
  * Time. If an event gives a worker away (a yield, a push), its stamp is read before the exchange; if it
  * takes a worker (an Execute, a dequeue), after it. So the events of one worker are in order, whichever
