@@ -63,8 +63,8 @@ ctest_kept()
     return "$(tail -n 1 "$build/check.out")"
 }
 
-# run_tests ARGUMENTS...: with status 0 if all have passed, and no more than one start was lost: here, or in a script that
-# makes it again itself (tests/lost_start.sh)
+# run_tests ARGUMENTS...: with status 0 if all have passed, and no more than one start was lost, or one program killed after
+# its end: here, or where it is made again at once (winerun, tests/lost_start.sh)
 run_tests()
 {
     lost=$build/lost_starts
@@ -76,7 +76,7 @@ run_tests()
     [ $status != 8 ] || again=$(never_begun)
     [ -z "$again" ] || echo "$again" | tr '|' '\n' >> "$lost"
     [ -s "$lost" ] || return $status
-    say "lost starts: $(tr '\n' ' ' < "$lost")"
+    say "lost starts, and programs killed after their end: $(tr '\n' ' ' < "$lost")"
     if [ "$(wc -l < "$lost")" -gt 1 ]; then
         say "more than one is not explained by Wine (docs/wine.md): the run has failed"
         return 8

@@ -1,5 +1,5 @@
-# Sourced: starts a program, and makes the start in thousands again that Wine loses (docs/wine.md). It ends with 1 and not a
-# word.
+# Sourced: starts a program, and makes the start in thousands again that Wine loses: it ends with 1 and not a word. So it does
+# with the program in thousands that Wine kills after its end: its status is SIGKILL's then (docs/wine.md).
 # shellcheck shell=sh
 #
 # Copyright 2026 the UMS shim authors
@@ -9,13 +9,17 @@
 # quietly: ./check counts them in all scripts, and fails when there is more than one.
 lost_start()
 {
-    [ "$1" = 1 ] && [ -z "${lost-}" ] || return 1
-    shift
-    for file; do
-        [ ! -s "$file" ] || return 1
-    done
+    [ -z "${lost-}" ] || return 1
+    case $1 in
+    1)   shift
+         for file; do
+             [ ! -s "$file" ] || return 1
+         done
+         echo "a start was lost, it is made again" ;;
+    137) echo "a program was killed after its end, it is started again" ;;
+    *)   return 1 ;;
+    esac
     lost=1
-    echo "a start was lost, it is made again"
     [ -z "${UMS_LOST_STARTS-}" ] || echo "$0" >> "$UMS_LOST_STARTS"
 }
 

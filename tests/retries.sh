@@ -1,5 +1,6 @@
 #!/bin/sh
-# retries.sh: what ./check makes of tests that fail without a word. Only a lost start is made again, and only one.
+# retries.sh: what ./check makes of tests that fail without a word. Only a lost start is made again, and only one, or one
+# program that Wine killed after its end.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -76,13 +77,21 @@ expect 8 1 'a script whose program ended with 2' << END
 add_test(counted sh -c "$count; . $top/tests/lost_start.sh; lost_start 2 /dev/null || { echo words; exit 1; }")
 END
 
-# lost COUNT: a program whose first starts, so many, are lost; it prints a line then
-lost()
+# program COUNT FIRST: a program whose first starts, so many, come to FIRST; it prints a line then
+program()
 {
-    printf '#!/bin/sh\necho >> %s/runs\n[ $(wc -l < %s/runs) -gt %s ] || exit 1\necho words\n' "$build" "$build" "$1" \
+    printf '#!/bin/sh\necho >> %s/runs\n[ $(wc -l < %s/runs) -gt %s ] || { %s; }\necho words\n' "$build" "$build" "$1" "$2" \
         > "$build/program"
     chmod +x "$build/program"
     rm -f "$build/runs"
+}
+
+# runs COUNT WHAT: so often that program ran
+runs()
+{
+    [ "$(wc -l < "$build/runs")" = "$1" ] && return
+    echo "$2: $(wc -l < "$build/runs") starts of the program, expected $1"
+    failed=1
 }
 
 begins="echo begun; . $top/tests/lost_start.sh; begin out err $build/program; test \$got = 0 && grep words out"
@@ -92,16 +101,55 @@ import lost_start
 pipe = subprocess.PIPE
 process, out, err = lost_start.WAY(lambda: subprocess.Popen('$build/program', stdout=pipe, stderr=pipe, text=True)) + TUPLE
 print(process.args, out)
-sys.exit(out.strip() != 'words')"
-echo "$in_python" | sed 's/WAY/finish/; s/ + TUPLE//' > "$build/finish.py"
+sys.exit(bool(out.strip() != 'words'))"
+echo "$in_python" | sed "s/WAY/finish/; s/ + TUPLE//; s/'words'/'words' or process.returncode/" > "$build/finish.py"
 echo "$in_python" | sed "s/WAY/begin/; s/TUPLE/('',)/" > "$build/begin.py"
+killed='echo words; kill -KILL $$'
 for script in "sh -c \"$begins\"" "python3 $build/finish.py" "python3 $build/begin.py"; do
-    for count_lost in 1 2; do
-        lost $count_lost
-        expect $((count_lost == 1 ? 0 : 8)) 1 "$count_lost lost: $script" << END
+    for first in 'exit 1' "$killed"; do
+        # begin.py ends with the program's first line
+        if [ "$first" = "$killed" ] && [ "$script" = "python3 $build/begin.py" ]; then continue; fi
+        for count_lost in 1 2; do
+            program $count_lost "$first"
+            expect $((count_lost == 1 ? 0 : 8)) 1 "$count_lost times $first: $script" << END
 add_test(counted sh -c "$count")
 add_test(second $script)
 END
+            runs 2 "$count_lost times $first: $script"
+        done
     done
 done
+
+# what winerun starts under CTest
+winerun="env UMS_TELL=1 UMS_WINE=host UMS_BUILD=$build WINE=$build/program WINESERVER=true $top/scripts/winerun a.exe"
+program 1 "$killed"
+expect 0 1 'a program killed after its end' << END
+add_test(counted sh -c "$count")
+add_test(second $winerun)
+END
+runs 2 'a program killed after its end'
+program 2 "$killed"
+expect 8 1 'a program killed twice' << END
+add_test(counted sh -c "$count")
+add_test(second $winerun)
+END
+runs 2 'a program killed twice'
+program 1 "$killed"
+expect 8 1 'a program killed after its end, and a script that made a start again' << END
+add_test(counted sh -c "$count; . $top/tests/lost_start.sh; lost_start 1 /dev/null")
+add_test(second $winerun)
+END
+program 1 'sleep 100'
+expect 8 1 'a program that stands still' << END
+add_test(counted sh -c "$count")
+add_test(second $winerun)
+set_tests_properties(second PROPERTIES TIMEOUT 1)
+END
+runs 1 'a program that stands still'
+program 1 'kill -SEGV $$'
+expect 8 1 'a program with another signal' << END
+add_test(counted sh -c "$count")
+add_test(second $winerun)
+END
+runs 1 'a program with another signal'
 exit $failed
