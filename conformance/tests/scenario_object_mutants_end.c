@@ -52,6 +52,127 @@ START_TEST( scenario_mutex_known_in_dllmain )
     ok( copy_of( subject ) != NULL, "not copied\n" );
 }
 
+static volatile LONG runs, made, named;         /* one step each, by one thread each */
+
+/* It runs before the loader's lock is taken. */
+static DWORD WINAPI own_when_made( void *arg )
+{
+    (void)arg;
+    runs = 1;
+    check_that( kit_wait_value( &made, 1 ) );
+    own_it();
+    return 0;
+}
+
+static void on_first_mutex( DWORD reason, BOOL process_ends )
+{
+    (void)process_ends;
+    if (reason != DLL_THREAD_ATTACH || made) return;
+    subject = CreateMutexW( NULL, FALSE, NULL );
+    made = 1;
+    if (kit_wait_value( &owned, 1 )) known_copy = copy_of( subject );
+}
+
+/* The first mutex of a process is made, owned and known while a thread has the loader's lock: no thread
+   can begin meanwhile [doc: DllMain]. */
+START_TEST( scenario_mutex_made_in_dllmain )
+{
+    HANDLE owner;
+
+    done = CreateEventW( NULL, TRUE, FALSE, NULL );
+    owner = start_thread( own_when_made, NULL );
+    ok( kit_wait_value( &runs, 1 ), "the owner does not run\n" );
+    if (!kit_load_probe( on_first_mutex )) return;
+    join( start_thread( nothing, NULL ) );
+    ok( known_copy != NULL, "not copied\n" );
+    ok( WaitForSingleObject( known_copy, 0 ) == WAIT_TIMEOUT, "it has lost its owner\n" );
+    SetEvent( done );
+    join( owner );
+    ok( WaitForSingleObject( known_copy, 0 ) == WAIT_ABANDONED, "it was not abandoned\n" );
+    ok( !wrong, "%ld wrong answers\n", wrong );
+}
+
+/* Gives the second mutex back while it becomes known, most likely. */
+static DWORD WINAPI own_until_named( void *arg )
+{
+    int i;
+
+    (void)arg;
+    check_that( !WaitForSingleObject( helper, INFINITE ) );
+    runs = 1;
+    check_that( kit_wait_value( &named, 1 ) );
+    for (i = 0; i < 100; i++) SwitchToThread();
+    check_that( ReleaseMutex( helper ) );
+    return 0;
+}
+
+static void on_two_mutexes( DWORD reason, BOOL process_ends )
+{
+    (void)process_ends;
+    if (reason != DLL_THREAD_ATTACH || known_copy) return;
+    known_copy = copy_of( subject );
+    named = 1;
+    check_that( copy_of( helper ) != NULL );
+}
+
+/* Two mutexes that others own become known while a thread has the loader's lock. */
+START_TEST( scenario_mutex_two_known_in_dllmain )
+{
+    HANDLE owners[2];
+
+    subject = CreateMutexW( NULL, FALSE, NULL );
+    helper = CreateMutexW( NULL, FALSE, NULL );
+    done = CreateEventW( NULL, TRUE, FALSE, NULL );
+    owners[0] = start_thread( own_thread, NULL );
+    owners[1] = start_thread( own_until_named, NULL );
+    ok( kit_wait_value( &owned, 1 ) && kit_wait_value( &runs, 1 ), "nobody owns them\n" );
+    if (!kit_load_probe( on_two_mutexes )) return;
+    join( start_thread( nothing, NULL ) );
+    ok( known_copy != NULL, "not copied\n" );
+    join( owners[1] );
+    ok( !WaitForSingleObject( helper, 0 ), "the second is not free\n" );
+    SetEvent( done );
+    join( owners[0] );
+    ok( WaitForSingleObject( known_copy, 0 ) == WAIT_ABANDONED, "the first was not abandoned\n" );
+    ok( !wrong, "%ld wrong answers\n", wrong );
+}
+
+#define STATUS_OBJECT_TYPE_MISMATCH ((NTSTATUS)0xC0000024)       /* [sdk] */
+
+static volatile LONG mismatches;
+
+/* Of no use to a mutex, but its handle is in the call. */
+static void ask_as_timer( HANDLE handle )
+{
+    NTSTATUS (WINAPI *pNtQueryTimer)( HANDLE, ULONG, void *, ULONG, ULONG * ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtQueryTimer" );
+    ULONG info[8];
+
+    if (pNtQueryTimer( handle, 0, info, 16, NULL ) == STATUS_OBJECT_TYPE_MISMATCH) mismatches++;
+}
+
+static void on_two_questions( DWORD reason, BOOL process_ends )
+{
+    (void)process_ends;
+    if (reason != DLL_THREAD_ATTACH || mismatches) return;
+    ask_as_timer( subject );
+    ask_as_timer( helper );
+}
+
+/* A thread that the owner of two mutexes waits for names both in DllMain [doc: NtQueryTimer, DllMain]. */
+START_TEST( scenario_mutex_named_in_dllmain )
+{
+    subject = CreateMutexW( NULL, TRUE, NULL );
+    helper = CreateMutexW( NULL, TRUE, NULL );
+    if (!kit_load_probe( on_two_questions )) return;
+    join( start_thread( nothing, NULL ) );
+    ok( mismatches == 2, "%ld of 2 calls found no timer\n", mismatches );
+    ok( ReleaseMutex( subject ) && ReleaseMutex( helper ), "lost its owner, error %lu\n", GetLastError() );
+    ok( !ReleaseMutex( subject ) && !ReleaseMutex( helper ), "owned twice\n" );
+    ok( copy_of( subject ) && copy_of( helper ), "not copied\n" );
+    ok( !WaitForSingleObject( subject, 0 ) && !WaitForSingleObject( helper, 0 ), "not free\n" );
+}
+
 /* ---- the last thread ---- */
 
 #define EXIT_CODE 71

@@ -92,13 +92,16 @@ int ums_kept_signal_and_wait( struct ums_call *call, struct ums_context *self, u
 
 int ums_keepers_init( void );                   /* once; 0: there is no memory */
 int ums_keepers_work( void );                   /* has the host what they need? */
-/* Begin a thread for the next keeper, if there is none in spare. Enters the kernel. */
-void ums_keeper_in_spare( void );
+/* Does a keeper stand by, so that a mutant may be local? Begins one if there is none, and waits for it
+   some milliseconds at most. Enters the kernel. */
+int ums_keeper_stands_by( void );
 /* Must the mutant get a keeper before it becomes real? With the lock. */
 int ums_mutant_needs_keeper( const struct ums_object *o );
+/* Does the call name the object, or is there a number that looks like its handle? */
+enum naming { NAMED, PERHAPS_NAMED };
 /* Called with the lock held, which is released meanwhile. Returns the object, with the lock, when it
    may become real; NULL, without it, when there is nothing left to do. */
-struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle,
+struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle, enum naming naming,
                                          struct object_section *section, uintptr_t sp );
 /* These are called in a section, without the lock, by the thread that a keeper may own this mutant
    for, and return 0 if none does. They ask the host for each. */
@@ -137,7 +140,7 @@ void ums_objects_in_call( const struct ums_call *call, struct ums_context *self,
 extern const struct object_host ums_object_host;
 struct call_key ums_object_wait_key( void );    /* the key of NtWaitForSingleObject */
 /* Make one object real; and the same with the lock held. */
-void ums_object_make_real( uint64_t handle, struct ums_context *self, uintptr_t sp );
+void ums_object_make_real( uint64_t handle, enum naming naming, struct ums_context *self, uintptr_t sp );
 void ums_object_make_real_locked( struct ums_object *o );
 /* An operation on a real object for which waits still move or arrive. */
 enum straggler_call { STRAGGLER_SET, STRAGGLER_RESET, STRAGGLER_PULSE };

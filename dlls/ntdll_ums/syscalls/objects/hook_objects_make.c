@@ -134,11 +134,13 @@ int ums_object_create_mutant( struct ums_call *call, struct ums_context *self, u
 {
     const struct object_thread owner = ums_object_thread( self );
     struct object_section section;
+    int stands_by;
 
     if (!is_private( call, MUTANT_ALL_ACCESS ) || !ums_keepers_work() || !can_store( call )) return 0;
     ums_object_section_begin( &section, self, call->sp );
-    ums_keeper_in_spare();
+    stands_by = ums_keeper_stands_by();
     ums_object_section_end( &section );
+    if (!stands_by) return 0;                   /* the host's from the start */
     return create( call, self, ums_object_create( OBJECT_MUTANT, 1, 1 ),
                    (uint8_t)call->args[3] ? &owner : NULL, 3, ret );
 }

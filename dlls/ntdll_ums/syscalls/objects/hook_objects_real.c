@@ -109,7 +109,7 @@ void ums_object_make_real_locked( struct ums_object *o )
     while ((other = ums_object_follows( o ))) ums_object_make_real_locked( other );
 }
 
-void ums_object_make_real( uint64_t handle, struct ums_context *self, uintptr_t sp )
+void ums_object_make_real( uint64_t handle, enum naming naming, struct ums_context *self, uintptr_t sp )
 {
     struct object_section section;
     struct ums_object *o;
@@ -117,7 +117,7 @@ void ums_object_make_real( uint64_t handle, struct ums_context *self, uintptr_t 
     if (!ums_object_find( handle )) return;
     ums_object_section_begin( &section, self, sp );
     o = ums_object_lock( handle );
-    if (o && ums_mutant_needs_keeper( o )) o = ums_mutant_to_keeper( o, handle, &section, sp );
+    if (o && ums_mutant_needs_keeper( o )) o = ums_mutant_to_keeper( o, handle, naming, &section, sp );
     if (o)
     {
         ums_object_make_real_locked( o );
@@ -192,7 +192,7 @@ int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum stra
 
 static void look_at( uint64_t value, struct ums_context *self, uintptr_t sp )
 {
-    if (ums_object_find( value )) ums_object_make_real( value, self, sp );
+    if (ums_object_find( value )) ums_object_make_real( value, PERHAPS_NAMED, self, sp );
 }
 
 /* words: also look at each half of 64 bits. A handle has 64 bits, of which 32 are used. */
@@ -254,9 +254,10 @@ void ums_objects_in_call( const struct ums_call *call, struct ums_context *self,
                           enum object_call kind )
 {
     if (kind == CALL_UNKNOWN || kind == CALL_WORDS) look_at_all( call, self, kind == CALL_WORDS );
-    if (kind == CALL_NAMES_0 || kind == CALL_NAMES_0_1) look_at( call->args[0], self, call->sp );
+    if (kind == CALL_NAMES_0 || kind == CALL_NAMES_0_1)
+        ums_object_make_real( call->args[0], NAMED, self, call->sp );
     if (kind == CALL_NAMES_1 || kind == CALL_NAMES_0_1 || kind == CALL_NAMES_1_BUFFER)
-        look_at( call->args[1], self, call->sp );
+        ums_object_make_real( call->args[1], NAMED, self, call->sp );
     if (kind == CALL_NAMES_1_BUFFER) look_at_buffer( call, self );
 }
 

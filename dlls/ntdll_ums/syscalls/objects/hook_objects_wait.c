@@ -246,7 +246,7 @@ int ums_object_wait_for_one( struct ums_call *call, struct ums_context *self, ui
 
     if (ums_object_find( call->args[0] ))
     {
-        if ((uint8_t)call->args[1]) ums_object_make_real( call->args[0], self, call->sp );
+        if ((uint8_t)call->args[1]) ums_object_make_real( call->args[0], NAMED, self, call->sp );
         wc.handles[0] = call->args[0];
         who_waits( &wc, call, self );
         if (!(uint8_t)call->args[1] && wait_for( &wc, ret )) return 1;
@@ -272,8 +272,8 @@ int ums_object_signal_and_wait( struct ums_call *call, struct ums_context *self,
         who_waits( &wc, &wait, self );
         if (wait_for( &wc, ret )) return 1;
     }
-    ums_object_make_real( call->args[0], self, call->sp );
-    ums_object_make_real( call->args[1], self, call->sp );
+    ums_object_make_real( call->args[0], NAMED, self, call->sp );
+    ums_object_make_real( call->args[1], NAMED, self, call->sp );
     return ums_kept_signal_and_wait( call, self, ret );
 }
 
@@ -317,6 +317,6 @@ int ums_object_wait_for_many( struct ums_call *call, struct ums_context *self, u
         who_waits( &wc, call, self );
         if (wait_for( &wc, ret )) return 1;
     }
-    for (i = 0; i < wc.count; i++) ums_object_make_real( wc.handles[i], self, call->sp );
+    for (i = 0; i < wc.count; i++) ums_object_make_real( wc.handles[i], NAMED, self, call->sp );
     return ums_kept_wait_for_many( call, self, ret );
 }

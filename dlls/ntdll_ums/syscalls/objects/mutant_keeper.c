@@ -19,9 +19,11 @@
  *
  * A keeper takes no lock and calls nothing but the host. It serves one mutant, then ends. So there are
  * as many as mutants that became real while they were owned, and still are; and the spare. A new thread
- * may need the loader lock first, which the thread that makes a mutant real may hold. So a keeper in
- * spare is begun with the first mutant, and the next one when it is taken. If it has not begun yet, or
- * was dismissed, the thread waits for one, or until nobody owns the mutant.
+ * may need the loader lock first, which the thread that makes a mutant real may hold. So one keeper
+ * stands by before the first mutant becomes local, and another one is begun when it is taken. A mutant
+ * that is made while none stands by is the host's from the start. If the spare was taken or dismissed
+ * since, and the next one has not begun, the thread that makes a mutant real waits for it, or until
+ * nobody owns the mutant.
  *
  * The spare keeps no process alive: see ke_timer.c, whose rule this is.
  */
@@ -36,15 +38,20 @@
 #include "host/ke_win32.h"
 #include "host/thread.h"
 
+#define PEB_LOADER_LOCK 0x110                   /* a pointer to a critical section [sym] */
+
+PEB *WINAPI RtlGetCurrentPeb( void );           /* [seen], not in mingw-w64's headers */
+
 #define MAX_KEEPERS 0x4000
 #define KEEPER_STACK 0x10000
 #define ENOUGH 20000000                         /* 100 ns: two seconds */
+#define MOMENT 200000                           /* 20 ms; a thread usually begins within one */
 
 enum keeper_state
 {
     KEEPER_NONE,                                /* not in use */
     KEEPER_BEGINS,                              /* its thread has not begun */
-    KEEPER_SPARE,                               /* it waits for a mutant */
+    KEEPER_SPARE,                               /* it stands by: waits for a mutant */
     KEEPER_DISMISSED,                           /* it ends without one */
     KEEPER_ACQUIRES,
     KEEPER_FAILED,                              /* somebody owns the host's; it ends */
@@ -128,7 +135,7 @@ static void keep( void *param )
     NTSTATUS status;
 
     atomic_store( &k->tid, GetCurrentThreadId() );
-    atomic_compare_exchange_strong( &k->state, &state, KEEPER_SPARE );  /* or it has a mutant already */
+    if (atomic_compare_exchange_strong( &k->state, &state, KEEPER_SPARE )) ke_wake( &k->state, 1 );
     while (atomic_load( &k->state ) == KEEPER_SPARE) ke_wait( &k->state, KEEPER_SPARE, NULL );
     if (atomic_load( &k->state ) == KEEPER_DISMISSED) end();
     status = native_wait( k->mutant, &at_once );
@@ -173,25 +180,41 @@ static struct keeper *make( void )
     return NULL;
 }
 
-/* Whoever has exchanged NULL makes it. If that fails, the next one tries again. A thread that is ended
-   in between leaves the process without one: then a mutant that somebody owns becomes real when it is
-   free, and not before. */
-void ums_keeper_in_spare( void )
+/* Returns it if this thread has made it. Whoever has exchanged NULL makes it. If that fails, the next one
+   tries again. A thread that is ended in between leaves the process without one: then a mutant that
+   somebody owns becomes real when it is free, and not before. */
+static struct keeper *make_spare( void )
 {
-    struct keeper *none = NULL;
+    struct keeper *k = NULL;
 
-    if (atomic_load( &spare ) || !atomic_compare_exchange_strong( &spare, &none, BEING_MADE )) return;
-    atomic_store( &spare, make() );
+    if (atomic_load( &spare ) || !atomic_compare_exchange_strong( &spare, &k, BEING_MADE )) return NULL;
+    k = make();
+    atomic_store( &spare, k );
+    return k;
 }
 
 static int has_spare( void )
 {
     struct keeper *k = atomic_load( &spare );
 
-    return k && k != BEING_MADE;
+    return k && k != BEING_MADE && atomic_load( &k->state ) == KEEPER_SPARE;
 }
 
-/* Whoever exchanges the pointer has the spare alone: to use it, or to dismiss it. */
+/* The thread that has made the spare waits for it: once, and not for long, since the spare may wait for
+   the loader lock, and whoever holds that for this thread. Nothing depends on the wait but whether this
+   mutant is local, so a spurious return does no harm, nor does a slot that is in use again. */
+int ums_keeper_stands_by( void )
+{
+    const int64_t moment = MOMENT;
+    struct keeper *k = make_spare();
+
+    if (k && atomic_load( &k->state ) == KEEPER_BEGINS) ke_wait( &k->state, KEEPER_BEGINS, &moment );
+    return has_spare();
+}
+
+/* Whoever exchanges the pointer has the spare alone: to use it, or to dismiss it. It may have been
+   exchanged for one that has not begun since the caller looked; that one takes its mutant when it
+   begins. */
 static struct keeper *take_spare( void )
 {
     struct keeper *k = atomic_load( &spare );
@@ -216,7 +239,7 @@ void ums_keeper_dismiss( const struct ums_context *self )
     put_back( k );
 }
 
-/* With the lock: the spare, with another handle of the mutant; NULL: there is none. */
+/* With the lock: the spare, with another handle of the mutant; NULL: none stands by. */
 static struct keeper *prepare( const struct ums_object *o )
 {
     void *mutant = has_spare() ? ums_object_host.copy( o->handle ) : NULL;
@@ -231,7 +254,7 @@ static struct keeper *prepare( const struct ums_object *o )
 static int begin( struct keeper *k )
 {
     to_state( k, KEEPER_ACQUIRES );
-    ums_keeper_in_spare();
+    make_spare();
     while (atomic_load( &k->state ) == KEEPER_ACQUIRES) ke_wait( &k->state, KEEPER_ACQUIRES, NULL );
     return atomic_load( &k->state ) == KEEPER_HOLDS;
 }
@@ -331,10 +354,10 @@ static int transfer( struct ums_object *o )
     int owned = o->owner.tid || o->stale, holds, ready = 0;
     struct keeper *k = o->transfer ? NULL : prepare( o );
 
-    if (!k)                                     /* another thread does it, or there is no spare */
+    if (!k)                                     /* another thread does it, or no spare stands by */
     {
         ums_objects_unlock();
-        ums_keeper_in_spare();
+        make_spare();
         SwitchToThread();
         ums_objects_lock();
         return 0;
@@ -367,15 +390,36 @@ static int transfer( struct ums_object *o )
     return ready;
 }
 
-struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle,
+static int holds_loader_lock( const struct object_thread *self )
+{
+    const char *peb = (const char *)RtlGetCurrentPeb();
+    const RTL_CRITICAL_SECTION *lock = *(RTL_CRITICAL_SECTION *const *)(peb + PEB_LOADER_LOCK);
+
+    return lock && (uint32_t)(ULONG_PTR)lock->OwningThread == self->tid;    /* nobody else stores this id */
+}
+
+/* No keeper begins while this thread has the loader lock, and the mutant's owner may wait for this
+   thread. Only a number looks like the handle, most likely: DLLs are told of the end of a thread with
+   registers and stacks that still have handles in them. So the mutant stays local. */
+static int must_not_wait( enum naming naming, const struct object_section *section )
+{
+    const struct object_thread self = ums_object_thread( section->self );
+
+    return naming == PERHAPS_NAMED && !has_spare() && holds_loader_lock( &self );
+}
+
+struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle, enum naming naming,
                                          struct object_section *section, uintptr_t sp )
 {
     struct ums_context *self = section->self;
 
     while (o && ums_mutant_needs_keeper( o ))
     {
-        if (transfer( o )) return o;
+        int leave = must_not_wait( naming, section );
+
+        if (!leave && transfer( o )) return o;
         ums_objects_unlock();                   /* it may be freed: nothing of it is touched */
+        if (leave) return NULL;
         ums_object_section_end( section );      /* a worker may be stopped here */
         ums_object_section_begin( section, self, sp );
         o = ums_object_lock( handle );
