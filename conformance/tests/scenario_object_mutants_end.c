@@ -10,6 +10,7 @@
  */
 #define _WIN32_WINNT 0x0602
 #include "scenario_child.h"
+#include <tlhelp32.h>
 #include "flat.h"
 #include "object_kit.h"
 
@@ -171,6 +172,52 @@ START_TEST( scenario_mutex_named_in_dllmain )
     ok( !ReleaseMutex( subject ) && !ReleaseMutex( helper ), "owned twice\n" );
     ok( copy_of( subject ) && copy_of( helper ), "not copied\n" );
     ok( !WaitForSingleObject( subject, 0 ) && !WaitForSingleObject( helper, 0 ), "not free\n" );
+}
+
+/* ---- other threads end ---- */
+
+static BOOL end_other_threads( void )
+{
+    HANDLE snapshot = CreateToolhelp32Snapshot( TH32CS_SNAPTHREAD, 0 ), thread;
+    THREADENTRY32 entry = { .dwSize = sizeof(entry) };
+    BOOL more;
+
+    for (more = Thread32First( snapshot, &entry ); more; more = Thread32Next( snapshot, &entry ))
+    {
+        if (entry.th32OwnerProcessID != GetCurrentProcessId() ||
+            entry.th32ThreadID == GetCurrentThreadId()) continue;
+        if (!(thread = OpenThread( THREAD_TERMINATE | SYNCHRONIZE, FALSE, entry.th32ThreadID ))) continue;
+        TerminateThread( thread, 1 );
+        WaitForSingleObject( thread, KIT_LIMIT );
+        CloseHandle( thread );
+    }
+    return CloseHandle( snapshot );
+}
+
+static DWORD WINAPI find_it_owned( void *arg )
+{
+    check_that( WaitForSingleObject( arg, 0 ) == WAIT_TIMEOUT );
+    return 0;
+}
+
+/* A program ends all threads of its process but one, which owns a mutex. That changes nothing for the
+   mutex [doc: TerminateThread, Mutex Objects]. */
+START_TEST( scenario_mutex_other_threads_ended )
+{
+    HANDLE copy;
+    int i;
+
+    for (i = 0; i < 2; i++)
+    {
+        subject = CreateMutexW( NULL, TRUE, NULL );
+        ok( end_other_threads(), "no list of the threads, error %lu\n", GetLastError() );
+        copy = copy_of( subject );
+        ok( copy != NULL, "not copied, error %lu\n", GetLastError() );
+        join( start_thread( find_it_owned, copy ) );
+        ok( ReleaseMutex( copy ) && !ReleaseMutex( subject ), "owned another time\n" );
+        ok( !WaitForSingleObject( copy, 0 ), "it is not free\n" );
+    }
+    ok( !wrong, "%ld wrong answers\n", wrong );
 }
 
 /* ---- the last thread ---- */

@@ -46,6 +46,7 @@ PEB *WINAPI RtlGetCurrentPeb( void );           /* [seen], not in mingw-w64's he
 #define KEEPER_STACK 0x10000
 #define ENOUGH 20000000                         /* 100 ns: two seconds */
 #define MOMENT 200000                           /* 20 ms; a thread usually begins within one */
+#define PERIOD 1000000                          /* 100 ms */
 
 enum keeper_state
 {
@@ -250,13 +251,30 @@ static struct keeper *prepare( const struct ums_object *o )
     return k;
 }
 
-/* Without the lock. 1: it owns the mutant. 0: somebody else does. */
-static int begin( struct keeper *k )
+static int has_ended( const struct keeper *k )
 {
+    const LARGE_INTEGER at_once = { .QuadPart = 0 };
+
+    return !native_wait( k->thread, &at_once );
+}
+
+enum begun { SOMEBODY_ELSE_HOLDS, KEEPER_HAS_IT, KEEPER_IS_GONE };
+
+/* Without the lock. The program, or another process, may have ended the keeper, which is a thread like any
+   other: nobody tells us. If it had the mutant by then, the host's is abandoned, and the next keeper gets
+   it. */
+static enum begun begin( struct keeper *k )
+{
+    const int64_t period = PERIOD;
+
     to_state( k, KEEPER_ACQUIRES );
     make_spare();
-    while (atomic_load( &k->state ) == KEEPER_ACQUIRES) ke_wait( &k->state, KEEPER_ACQUIRES, NULL );
-    return atomic_load( &k->state ) == KEEPER_HOLDS;
+    while (atomic_load( &k->state ) == KEEPER_ACQUIRES)
+    {
+        if (has_ended( k )) return KEEPER_IS_GONE;
+        ke_wait( &k->state, KEEPER_ACQUIRES, &period );
+    }
+    return atomic_load( &k->state ) == KEEPER_HOLDS ? KEEPER_HAS_IT : SOMEBODY_ELSE_HOLDS;
 }
 
 /* Such a thread must not stand still: somebody waits for it. */
@@ -351,7 +369,8 @@ static void lose( struct ums_object *o )
    nobody else is told, and the next keeper takes the host's, which is stale now. */
 static int transfer( struct ums_object *o )
 {
-    int owned = o->owner.tid || o->stale, holds, ready = 0;
+    int owned = o->owner.tid || o->stale, ready = 0;
+    enum begun begun;
     struct keeper *k = o->transfer ? NULL : prepare( o );
 
     if (!k)                                     /* another thread does it, or no spare stands by */
@@ -364,21 +383,21 @@ static int transfer( struct ums_object *o )
     }
     o->transfer = 1;
     ums_objects_unlock();
-    holds = begin( k );
-    if (!owned || !holds) finish( k, KEEPER_ENDS );
+    begun = begin( k );
+    if (!owned || begun != KEEPER_HAS_IT) finish( k, KEEPER_ENDS );
     ums_objects_lock();
-    if (!holds) lose( o );
-    else if (!owned)
+    if (begun == SOMEBODY_ELSE_HOLDS) lose( o );
+    else if (begun == KEEPER_HAS_IT && !owned)
     {
         ready = !o->closed && !o->owner.tid && o->abandoned;
         o->stale = !ready;
     }
-    else
+    else if (begun == KEEPER_HAS_IT)
     {
         o->stale = 0;
         if ((ready = !o->closed && o->owner.tid)) hand_over( o, k );
     }
-    if (!owned || !holds || ready) k = NULL;
+    if (!owned || begun != KEEPER_HAS_IT || ready) k = NULL;
     if (k)                                      /* nobody owns it any more, or nobody can name it */
     {
         ums_objects_unlock();
