@@ -27,6 +27,7 @@ function(ums_add_wine_test name)
             ENVIRONMENT "UMS_WINE=${wine};${arg_ENVIRONMENT}"
             FIXTURES_REQUIRED wine_${wine}
             LABELS "${arg_LABELS};${wine}"
+            FAIL_REGULAR_EXPRESSION "gave up after waiting"     # core/patience.h: a thread that did not come out
             TIMEOUT ${arg_TIMEOUT})
     endforeach()
 endfunction()

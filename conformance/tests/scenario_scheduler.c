@@ -152,13 +152,13 @@ START_TEST( scenario_scheduler_suspend_worker )
 }
 
 /* The same with TerminateThread, which does not wait for the scheduler. */
-START_TEST( scenario_scheduler_terminate_worker )
+static void terminate_worker( DWORD (*body)( struct kit_worker *worker ) )
 {
     LONG steps_before;
     HANDLE thread;
     DWORD code = 0;
 
-    if (!begin( call_body, TRUE )) return;
+    if (!begin( body, TRUE )) return;
     thread = kit.scheds[0].thread;
     runner->ended = 1;                          /* as far as it gets */
     ok( SuspendThread( thread ) == 0, "SuspendThread: error %lu\n", GetLastError() );
@@ -173,6 +173,9 @@ START_TEST( scenario_scheduler_terminate_worker )
     ok( GetExitCodeThread( runner->thread, &code ) && code == 0x123, "B18: exit code %#lx\n", code );
     finish();
 }
+
+START_TEST( scenario_scheduler_terminate_worker )           { terminate_worker( call_body ); }
+START_TEST( scenario_scheduler_terminate_worker_computing ) { terminate_worker( compute_body ); }
 
 /* ---- the scheduler is ended ---- */
 

@@ -151,8 +151,9 @@ enum ke_preempted
 {
     KE_PREEMPTED,
     KE_TRY_AGAIN,                               /* the carrier is in our code */
-    KE_CARRIER_STOPPED,                         /* the same, and it is suspended there: our caller
-                                                   may have suspended it */
+    KE_CARRIER_STOPPED,                         /* it is suspended, in our code or preempted: the
+                                                   worker leaves when it is resumed, by whom our
+                                                   caller must not wait for */
     KE_CARRIER_GONE                             /* the carrier has ended, and the worker with it */
 };
 

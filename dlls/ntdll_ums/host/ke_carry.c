@@ -185,14 +185,14 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     if (thread && !ums_suspend_native( thread, &count ))
     {
         if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
-        else if (count > ums_preempters_since( s, before ) && ums_worker_is_carried( w ) &&
-                 w->owner == s && s->current == w)
+        if (count > ums_preempters_since( s, before ) && ums_worker_is_carried( w ) &&
+            w->owner == s && s->current == w)
             done = KE_CARRIER_STOPPED;
         ums_resume_native( thread, NULL );
     }
     else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;
     if (s) ums_preempter_ends( s );
     if (thread) CloseHandle( thread );
-    if (done == KE_TRY_AGAIN) SwitchToThread();
+    if (done == KE_TRY_AGAIN) ke_let_advance();
     return done;
 }

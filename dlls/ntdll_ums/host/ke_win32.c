@@ -25,6 +25,7 @@
 
 #define AWAKE            ((uintptr_t)0)         /* a value of asleep that is no address */
 #define HAS_TO_END       ((uintptr_t)1)
+#define MOMENT           500                    /* 100 ns: 50 us */
 #define SLEEPER_LOOK     10                     /* ms */
 #ifndef SLEEPER_PATIENCE
 #define SLEEPER_PATIENCE 100000000              /* 100 ns: a thread that has not ended itself by then
@@ -189,6 +190,14 @@ int64_t ke_clock( void )
     QueryPerformanceCounter( &now );
     if (frequency.QuadPart == 10000000) return now.QuadPart;
     return (int64_t)((double)now.QuadPart * 1e7 / (double)frequency.QuadPart);
+}
+
+void ke_let_advance( void )
+{
+    static _Atomic uint32_t never;
+    const int64_t moment = MOMENT;
+
+    ke_wait( &never, 0, &moment );
 }
 
 void ke_gave_up( const char *awaited )

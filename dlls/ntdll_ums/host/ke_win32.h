@@ -159,6 +159,12 @@ int ke_in_linux_call( uint64_t rip, uint64_t rsp );
 void ke_linux_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
 void ke_linux_wake( _Atomic uint32_t *word, int all );
 
+/* ke_win32.c: a thread was suspended in a place where it must not stay, and resumed. Before it may be
+   suspended again, let it run: it has to come out of the signal handler in which it was stopped, and get a
+   CPU. Otherwise it is stopped again where it was, however often. Sleeps 50 us, or what the system makes
+   of that. */
+void ke_let_advance( void );
+
 /* linux_x86_64.S: a Linux call, past Wine. -ENOSYS where there are none. */
 uint64_t ums_linux_syscall( uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d );
 extern void *ums_linux_gate;

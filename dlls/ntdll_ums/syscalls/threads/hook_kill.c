@@ -101,7 +101,7 @@ static NTSTATUS kill_plain( struct ums_call *call )
         context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
         if (ums_get_context_native( own, &context ) || may_end_there( tid, &context )) break;
         ums_resume_native( own, NULL );
-        SwitchToThread();
+        ke_let_advance();
     }
     h = ums_hand_of_thread( tid );
     if (!(status = native( call )))

@@ -120,7 +120,7 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
             break;
         }
         if (where == IN_THE_MIDDLE) go_on( s, thread );
-        SwitchToThread();
+        ke_let_advance();
     }
     CloseHandle( thread );
     return status;

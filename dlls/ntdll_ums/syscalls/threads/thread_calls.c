@@ -12,6 +12,7 @@
 #include <ntstatus.h>
 #include <winternl.h>
 #include "core/objects.h"
+#include "core/patience.h"
 #include "core/wait.h"
 #include "syscalls/hook/hook.h"
 #include "host/ke_win32.h"
@@ -108,7 +109,8 @@ int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers )
 
 /* ---- a thread that ends a wait ---- */
 
-#define TRIES 1000                              /* another thread may have suspended it there before */
+#define TRIES 1000
+#define MOMENTS 200
 
 int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
 {
@@ -126,17 +128,41 @@ static int stands_there( HANDLE thread, uint32_t tid )
     return !ums_get_context_native( thread, &context ) && ums_is_ending_wait( tid, &context );
 }
 
+/* Its registers are not known while it runs. */
+static int may_be_ending_wait( uint32_t tid )
+{
+    return ums_objects_holder() == tid || ums_is_busy_keeper( tid ) || atomic_load( &ums_waits_ending );
+}
+
+static void let_advance( uint32_t tid )
+{
+    int i = 0;
+
+    do ke_let_advance();
+    while (++i < MOMENTS && may_be_ending_wait( tid ));
+}
+
+/* If another thread has suspended it there before, or stops it for a moment now, it does not run when we
+   resume it: such tries are counted. Otherwise it is given as long as it needs: nobody else would get
+   the lock, this thread included. */
 void ums_let_end_wait( uint32_t tid )
 {
     HANDLE thread = ums_waits_here ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )
                                    : NULL;
-    int i;
+    int64_t begin = ke_clock();
+    int tries = 0;
+    ULONG before;
 
     if (!thread) return;
-    for (i = 0; i < TRIES && stands_there( thread, tid ); i++)
+    while (tries < TRIES && stands_there( thread, tid ))
     {
-        ums_resume_native( thread, NULL );
-        SwitchToThread();
+        if (ums_give_up( begin, "a suspended thread to end a wait" )) break;
+        if (!ums_resume_native( thread, &before ) && before <= 1) let_advance( tid );
+        else
+        {
+            tries++;
+            SwitchToThread();
+        }
         if (ums_suspend_native( thread, NULL )) break;
     }
     CloseHandle( thread );
