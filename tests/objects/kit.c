@@ -35,7 +35,22 @@ static void ended_at_host( const struct object_thread *thread )
     assert_int_not_equal( ums_objects_holder(), ke_thread_id() );
 }
 
-static const struct object_host host = { copy, drop, ended_at_host };
+_Atomic uint32_t gone_tid;
+int recovered;
+
+static int is_gone( uint32_t tid )
+{
+    assert_int_not_equal( tid, ke_thread_id() );
+    return tid == atomic_load( &gone_tid );
+}
+
+static void recover( void )
+{
+    assert_int_equal( ums_objects_holder(), ke_thread_id() );
+    recovered++;
+}
+
+static const struct object_host host = { copy, drop, ended_at_host, is_gone, recover };
 
 struct object_thread this_thread( void )
 {

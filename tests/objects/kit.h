@@ -35,6 +35,7 @@
     X( a_new_wait_ends_the_one_before ) \
     X( the_timer_ends_a_workers_wait ) \
     X( a_thread_that_is_gone_takes_no_signal ) \
+    X( the_lock_of_a_thread_that_is_gone ) \
     X( a_mutant_is_taken_again_by_its_owner ) \
     X( a_mutant_goes_to_the_first_who_waits ) \
     X( what_a_thread_that_is_gone_owned_is_abandoned ) \
@@ -49,6 +50,8 @@ OBJECTS_TESTS( X )
 extern struct ums_object *object, *second;
 extern _Atomic int ended, moved, timed_out;     /* waits */
 extern int copies;                              /* of the host's handle, which is its address */
+extern _Atomic uint32_t gone_tid;               /* the thread that has ended, as the host tells it */
+extern int recovered;                           /* how often the host's state was to be finished */
 
 void begin( enum object_type type, int32_t state, int32_t limit );
 void finish( void );

@@ -170,6 +170,42 @@ static void *die_waiting( void *context )
 }
 
 /* First in the queue are two who never come back: one is known by its context, one by its id. */
+static _Atomic uint32_t holder;
+
+static void *die_with_lock( void *arg )
+{
+    (void)arg;
+    ums_objects_lock();
+    atomic_store( &holder, ke_thread_id() );
+    return NULL;
+}
+
+static void *set_once( void *arg )
+{
+    (void)arg;
+    set( object );
+    return NULL;
+}
+
+/* One of those who wait for the lock takes it over, once. */
+void the_lock_of_a_thread_that_is_gone( void **state )
+{
+    pthread_t dead, waiting[2];
+
+    (void)state;
+    begin( OBJECT_SEMAPHORE, 0, 2 );
+    recovered = 0;
+    start( &dead, 1, die_with_lock, NULL );
+    pthread_join( dead, NULL );
+    start( waiting, 2, set_once, NULL );
+    atomic_store( &gone_tid, atomic_load( &holder ) );
+    join( waiting, 2 );
+    assert_int_equal( recovered, 1 );
+    assert_int_equal( state_of( object ), 1 );
+    atomic_store( &gone_tid, 0 );
+    finish();
+}
+
 void a_thread_that_is_gone_takes_no_signal( void **state )
 {
     pthread_t threads[3];

@@ -37,6 +37,7 @@ static int alone;
 const struct object_host *ums_objects_host;
 
 #define LOCK_WANTED 1u
+#define LOOK        1000000                     /* 100 ns: 100 ms, until a waiter looks after the holder */
 
 int ums_objects_init( const struct object_host *with )
 {
@@ -46,23 +47,43 @@ int ums_objects_init( const struct object_host *with )
 
 /* ---- the lock ---- */
 
+/* This process lets a thread leave the lock before it ends it. Another process does not: then nobody
+   would release the lock, and all who use objects would wait for ever. What takes long under the lock,
+   so that a kill will meet it, are requests to the host; the new holder finishes those (recover). A kill
+   in the tens of nanoseconds in which a queue is changed may leave that queue broken: that is not found.
+
+   The word cannot change while its holder is gone, unless another waiter takes the lock over, or a new
+   thread with the same id does: then this exchange fails, but for a thread that was given the id and came
+   here between the look and the exchange. A thread that was ended runs no more instruction by now: its
+   end was told to it 100 ms ago. */
+static int take_over( uint32_t own, uint32_t seen )
+{
+    if (!ums_objects_host->is_gone( seen >> 2 ) ||
+        !atomic_compare_exchange_strong( &lock, &seen, own | LOCK_WANTED )) return 0;
+    ums_objects_host->recover();
+    return 1;
+}
+
 /* A thread that takes the lock after it has slept cannot know whether another one still sleeps, so
    it keeps LOCK_WANTED set. The cost is at most one wake-up for nothing. */
 static void lock_slowly( uint32_t own )
 {
     uint32_t word = atomic_load( &lock );
+    const int64_t look = LOOK;
 
     for (;;)
     {
+        uint32_t seen = word | LOCK_WANTED;
+
         if (!word)
         {
             if (atomic_compare_exchange_weak( &lock, &word, own | LOCK_WANTED )) return;
         }
-        else if ((word & LOCK_WANTED) ||
-                 atomic_compare_exchange_weak( &lock, &word, word | LOCK_WANTED ))
+        else if ((word & LOCK_WANTED) || atomic_compare_exchange_weak( &lock, &word, seen ))
         {
-            ke_wait( &lock, word | LOCK_WANTED, NULL );
+            ke_wait( &lock, seen, &look );
             word = atomic_load( &lock );
+            if (word == seen && take_over( own, seen )) return;
         }
     }
 }
@@ -137,12 +158,13 @@ static void keep_for_waits( struct ums_object *o )
 static void look_after( struct ums_object *o )
 {
     int used = o->arriving || o->moving.first || o->transfer;
+    void *keep = o->keep;
 
     if (o->overdue > o->arriving) o->overdue = o->arriving;
     atomic_store( &o->stragglers, used && atomic_load( &o->real ) );
     if (used || o->waits.first) return;
-    if (o->keep) ums_objects_host->drop( o->keep );
-    o->keep = NULL;
+    o->keep = NULL;                             /* first: a thread that is ended here closes it once */
+    if (keep) ums_objects_host->drop( keep );
     if (!o->closed) return;
     if (o->owner.tid) ums_mutant_disown( o );
     ums_pool_free( &objects, o );

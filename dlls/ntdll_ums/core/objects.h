@@ -97,12 +97,16 @@ extern _Atomic uint32_t ums_objects_made;       /* 1 as soon as there has been a
 
 /* What the host does for us. The first two are called with the lock held, and go past the hook. copy:
    another handle of the same object, or NULL. drop: closes it. ended: a thread has ended; called
-   without the lock. */
+   without the lock. is_gone: has the thread with this id ended? Called by a thread that waits for the
+   lock. recover: the holder was ended, this thread has the lock now, and finishes what the host was
+   being told. */
 struct object_host
 {
     void *(*copy)( void *handle );
     void (*drop)( void *copy );
     void (*ended)( const struct object_thread *thread );
+    int  (*is_gone)( uint32_t tid );
+    void (*recover)( void );
 };
 
 /* Called once. Returns 0 if there is no memory. */

@@ -16,6 +16,7 @@
 
 #include <windows.h>
 #include <string.h>
+#include "core/objects.h"
 #include "core/ums_core.h"
 #include "asm_offsets.h"
 #include "syscalls/hook/native.h"
@@ -339,6 +340,18 @@ static int is_on_signal_stack( const struct linux_context *frame )
     return frame->rsp - frame->stack[0] < frame->stack[2];
 }
 
+/* In a local call of the worker that it carries, the thread counts as the scheduler: GS has that TEB. If
+   it ended there, the worker would end too, since its registers are lost. Such a call is answered at once.
+   Nor may a thread end with the lock of the objects. (If it makes a request to the wineserver there, it
+   ends all the same: ums_scheduler_gone, take_over in objects.c.) */
+static int is_in_short_section( const struct ums_context *own )
+{
+    struct ums_context *w = own->scheduler ? own->scheduler->current : NULL;
+
+    if (ums_objects_holder() == atomic_load( &own->tid )) return 1;
+    return w && ums_worker_is_carried( w ) && w->owner == own->scheduler && atomic_load( &w->local );
+}
+
 /* May the thread end here? A worker that it carries is saved first. */
 static int may_end( enum role role, struct ums_context *context, const struct linux_context *frame )
 {
@@ -346,6 +359,7 @@ static int may_end( enum role role, struct ums_context *context, const struct li
 
     /* this process has looked for the right moment itself, and the scheduler may be gone */
     if (role != ROLE_CARRIER && atomic_load( &ke_own( context )->killed_here )) return 1;
+    if (role != ROLE_CARRIER && is_in_short_section( context )) return 0;
     switch (role)
     {
     case ROLE_HOME:

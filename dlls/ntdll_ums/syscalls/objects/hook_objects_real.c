@@ -27,6 +27,8 @@
 #define LOWEST_ADDRESS 0x10000
 #define HIGHEST_ADDRESS 0x7fffffff0000ull
 
+NTSTATUS NTAPI NtOpenThread( HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, const CLIENT_ID * );
+
 #define PATIENCE 1000000                        /* 100 ns: 100 ms */
 
 /* ---- the step ---- */
@@ -91,23 +93,77 @@ static void drop( void *handle )
     ums_call_native( &call, args );
 }
 
-const struct object_host ums_object_host = { copy, drop, ums_keepers_end };
+/* The first word of what NtQueryEvent and NtQuerySemaphore tell is the type, or the count; the second
+   one the state, or the limit [sdk]. */
+static int is_signalled_at_host( HANDLE handle, enum object_type type )
+{
+    static const char *const names[] = { "NtQueryEvent", "NtQuerySemaphore" };
+    static _Atomic uint64_t known[ARRAYSIZE(names)];
+    const int which = type == OBJECT_SEMAPHORE;
+    struct ums_call call = { .key = find_key( names[which], &known[which] ) };
+    uint32_t words[2] = { 0, 0 };
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, 0, (uint64_t)(ULONG_PTR)words,
+                                    sizeof(words), 0 };
+
+    return !ums_call_native( &call, args ) && words[!which];
+}
+
+static struct ums_object *being_told;           /* with the lock: the host is being told its state */
 
 /* The host's object is not signalled: it was made so, and nobody has used it at the host since. A
    mutant's is free, or its keeper owns it. The
-   handle cannot be closed while we hold the lock. If it was closed earlier, a wait keeps a copy. */
-void ums_object_make_real_locked( struct ums_object *o )
+   handle cannot be closed while we hold the lock. If it was closed earlier, a wait keeps a copy.
+   again: another thread was ended in the middle of this. Nobody has used the host's object since, because
+   all who come through our calls need the lock until ums_object_is_real. So if that is signalled, the
+   host knows the state. */
+static void tell_host( struct ums_object *o, int again )
 {
     struct ums_object *other;
     int32_t state, before;
+    HANDLE handle;
 
-    if (atomic_load( &o->real )) return;
+    being_told = o;
     state = ums_object_becomes_real( o );
-    if (state && o->type == OBJECT_SEMAPHORE) native_release( ums_object_at_host( o ), state );
-    else if (state && o->type != OBJECT_MUTANT) native_event( STRAGGLER_SET, ums_object_at_host( o ), &before );
+    handle = ums_object_at_host( o );
+    if (o->type == OBJECT_MUTANT || (again && is_signalled_at_host( handle, o->type ))) state = 0;
+    if (state && o->type == OBJECT_SEMAPHORE) native_release( handle, state );
+    else if (state) native_event( STRAGGLER_SET, handle, &before );
+    being_told = NULL;
     ums_object_is_real( o );
     while ((other = ums_object_follows( o ))) ums_object_make_real_locked( other );
 }
+
+void ums_object_make_real_locked( struct ums_object *o )
+{
+    if (!atomic_load( &o->real )) tell_host( o, 0 );
+}
+
+static void recover( void )
+{
+    if (being_told) tell_host( being_told, 1 );
+}
+
+/* The caller waits for the lock, so the wait here goes past the hook, which may need the lock. The hook
+   leaves NtOpenThread alone. The last error of the thread must not change. */
+static int is_gone( uint32_t tid )
+{
+    OBJECT_ATTRIBUTES attributes = { .Length = sizeof(attributes) };
+    const LARGE_INTEGER at_once = { .QuadPart = 0 };
+    struct ums_call wait = { .key = ums_object_wait_key() };
+    uint64_t args[UMS_MAX_ARGS] = { 0, 0, (uint64_t)(ULONG_PTR)&at_once };
+    CLIENT_ID id = { NULL, ULongToHandle( tid ) };
+    NTSTATUS status;
+    HANDLE thread;
+    int gone;
+
+    if ((status = NtOpenThread( &thread, SYNCHRONIZE, &attributes, &id ))) return status == STATUS_INVALID_CID;
+    args[0] = (uint64_t)(ULONG_PTR)thread;
+    gone = !ums_call_native( &wait, args );
+    drop( thread );
+    return gone;
+}
+
+const struct object_host ums_object_host = { copy, drop, ums_keepers_end, is_gone, recover };
 
 void ums_object_make_real( uint64_t handle, enum naming naming, struct ums_context *self, uintptr_t sp )
 {
@@ -128,17 +184,6 @@ void ums_object_make_real( uint64_t handle, enum naming naming, struct ums_conte
 
 /* ---- while waits move to the host ---- */
 
-static int is_signalled_at_host( HANDLE handle )
-{
-    static _Atomic uint64_t known;
-    struct ums_call call = { .key = find_key( "NtQueryEvent", &known ) };
-    struct { ULONG type; LONG state; } info = { 0, 0 };
-    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, 0, (uint64_t)(ULONG_PTR)&info,
-                                    sizeof(info), 0 };
-
-    return !ums_call_native( &call, args ) && info.state;
-}
-
 /* Waits until no arriving wait can take the signal that the event has. A wait for all of several
    objects may not take it for a long time, so after PATIENCE the arriving waits count as overdue
    and are not waited for again. The lock is released meanwhile, and the program may close the
@@ -149,7 +194,7 @@ static struct ums_object *let_arrive( struct ums_object *o, uint64_t handle,
     struct ums_context *self = section->self;
     int64_t begin = ke_clock();
 
-    while (o && o->arriving > o->overdue && is_signalled_at_host( o->handle ))
+    while (o && o->arriving > o->overdue && is_signalled_at_host( o->handle, o->type ))
     {
         if (ke_clock() - begin >= PATIENCE)
         {
