@@ -176,8 +176,8 @@ void ums_object_closed( uint64_t now, uint64_t before, struct ums_context *self,
 void ums_objects_last_thread( int begins );
 /* Called by a thread that is about to end itself. */
 void ums_object_thread_ends( struct ums_context *self, uintptr_t sp );
-/* Is this a thread of ours that somebody waits for at the moment? */
-int ums_is_busy_keeper( uint32_t tid );
+/* Does somebody wait for this thread at the moment, because it makes an owned mutant real, or is a keeper? */
+int ums_is_in_transfer( uint32_t tid );
 /* Does a keeper own any mutant? Takes no lock. If so: has the process no other threads than those, and
    the calling one? */
 int ums_any_kept( void );

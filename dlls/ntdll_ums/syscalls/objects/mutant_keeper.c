@@ -43,6 +43,7 @@
 PEB *WINAPI RtlGetCurrentPeb( void );           /* [seen], not in mingw-w64's headers */
 
 #define MAX_KEEPERS 0x4000
+#define TRANSFERS 32
 #define KEEPER_STACK 0x10000
 #define ENOUGH 20000000                         /* 100 ns: two seconds */
 #define MOMENT 200000                           /* 20 ms; a thread usually begins within one */
@@ -277,11 +278,24 @@ static enum begun begin( struct keeper *k )
     return atomic_load( &k->state ) == KEEPER_HOLDS ? KEEPER_HAS_IT : SOMEBODY_ELSE_HOLDS;
 }
 
-/* Such a thread must not stand still: somebody waits for it. */
-int ums_is_busy_keeper( uint32_t tid )
+/* Threads that are in the middle of a transfer, by their ids. If all entries are taken, one more is not
+   protected. */
+static _Atomic uint32_t transferring[TRANSFERS];
+
+static void note_transfer( uint32_t from, uint32_t to )
+{
+    uint32_t i, id;
+
+    for (i = 0; i < TRANSFERS; i++)
+        if (id = from, atomic_compare_exchange_strong( &transferring[i], &id, to )) return;
+}
+
+/* Such a thread must not stand still, or be ended: somebody waits for it. */
+int ums_is_in_transfer( uint32_t tid )
 {
     uint32_t i, state;
 
+    for (i = 0; i < TRANSFERS; i++) if (tid && atomic_load( &transferring[i] ) == tid) return 1;
     for (i = 0; i < ums_pool_made( &keepers ); i++)
     {
         const struct keeper *k = ums_pool_any( &keepers, i );
@@ -382,6 +396,7 @@ static int transfer( struct ums_object *o )
         return 0;
     }
     o->transfer = 1;
+    note_transfer( 0, ke_thread_id() );         /* before the unlock: nobody finds this thread between */
     ums_objects_unlock();
     begun = begin( k );
     if (!owned || begun != KEEPER_HAS_IT) finish( k, KEEPER_ENDS );
@@ -405,6 +420,7 @@ static int transfer( struct ums_object *o )
         ums_objects_lock();
     }
     o->transfer = 0;
+    note_transfer( ke_thread_id(), 0 );         /* it has the lock */
     if (!ready) ums_object_is_real( o );        /* frees it if it was closed meanwhile */
     return ready;
 }
@@ -504,6 +520,7 @@ void ums_keepers_end( const struct object_thread *gone )
 {
     struct keeper *k;
 
+    if (gone->tid) note_transfer( gone->tid, 0 );       /* the id may be another thread's soon */
     while (ums_any_kept())
     {
         ums_objects_lock();

@@ -114,7 +114,7 @@ int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers )
 
 int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
 {
-    if (ums_objects_holder() == tid || ums_is_busy_keeper( tid )) return 1;
+    if (ums_objects_holder() == tid || ums_is_in_transfer( tid )) return 1;
     return atomic_load( &ums_waits_ending ) && !ums_is_in_native_call( registers ) &&
            ums_is_in_our_code( registers );
 }
@@ -131,7 +131,7 @@ static int stands_there( HANDLE thread, uint32_t tid )
 /* Its registers are not known while it runs. */
 static int may_be_ending_wait( uint32_t tid )
 {
-    return ums_objects_holder() == tid || ums_is_busy_keeper( tid ) || atomic_load( &ums_waits_ending );
+    return ums_objects_holder() == tid || ums_is_in_transfer( tid ) || atomic_load( &ums_waits_ending );
 }
 
 static void let_advance( uint32_t tid )
