@@ -347,8 +347,9 @@ static int is_on_signal_stack( const struct linux_context *frame )
 static int is_in_short_section( const struct ums_context *own )
 {
     struct ums_context *w = own->scheduler ? own->scheduler->current : NULL;
+    uint32_t tid = atomic_load( &own->tid );    /* 0 at its end; and nobody has the lock, mostly */
 
-    if (ums_objects_holder() == atomic_load( &own->tid )) return 1;
+    if (tid && ums_objects_holder() == tid) return 1;
     return w && ums_worker_is_carried( w ) && w->owner == own->scheduler && atomic_load( &w->local );
 }
 

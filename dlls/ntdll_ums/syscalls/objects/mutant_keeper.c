@@ -284,10 +284,14 @@ static _Atomic uint32_t transferring[TRANSFERS];
 
 static void note_transfer( uint32_t from, uint32_t to )
 {
-    uint32_t i, id;
+    uint32_t i;
 
     for (i = 0; i < TRANSFERS; i++)
-        if (id = from, atomic_compare_exchange_strong( &transferring[i], &id, to )) return;
+    {
+        uint32_t id = from;
+
+        if (atomic_compare_exchange_strong( &transferring[i], &id, to )) return;
+    }
 }
 
 /* Such a thread must not stand still, or be ended: somebody waits for it. */
