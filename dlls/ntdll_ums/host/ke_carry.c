@@ -193,6 +193,6 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;
     if (s) ums_preempter_ends( s );
     if (thread) CloseHandle( thread );
-    if (done == KE_TRY_AGAIN) ke_let_advance();
+    if (done == KE_TRY_AGAIN) SwitchToThread();
     return done;
 }
