@@ -185,6 +185,7 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     if (thread && !ums_suspend_native( thread, &count ))
     {
         if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
+        /* the program has suspended it: it does not leave before it is resumed, wherever it stands */
         if (count > ums_preempters_since( s, before ) && ums_worker_is_carried( w ) &&
             w->owner == s && s->current == w)
             done = KE_CARRIER_STOPPED;

@@ -115,7 +115,8 @@ static struct ums_object *being_told;           /* with the lock: the host is be
    handle cannot be closed while we hold the lock. If it was closed earlier, a wait keeps a copy.
    again: another thread was ended in the middle of this. Nobody has used the host's object since, because
    all who come through our calls need the lock until ums_object_is_real. So if that is signalled, the
-   host knows the state. */
+   host knows the state. Not finished is what comes behind being_told: a thread that is ended while it
+   closes a copy there leaves the other objects of a wait that moves local. */
 static void tell_host( struct ums_object *o, int again )
 {
     struct ums_object *other;

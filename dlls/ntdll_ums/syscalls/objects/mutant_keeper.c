@@ -279,7 +279,8 @@ static enum begun begin( struct keeper *k )
 }
 
 /* Threads that are in the middle of a transfer, by their ids. If all entries are taken, one more is not
-   protected. */
+   protected. A thread enters and leaves with the lock, so whoever has stopped it finds it here, or as the
+   lock's holder (ums_is_ending_wait), or not in a transfer. */
 static _Atomic uint32_t transferring[TRANSFERS];
 
 static void note_transfer( uint32_t from, uint32_t to )
