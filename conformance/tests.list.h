@@ -531,6 +531,8 @@ X( scenario_registers, scenario_registers_x87_pending, 30 )
 
 X( scenario_scheduler, scenario_scheduler_suspend, 30 )
 X( scenario_scheduler, scenario_scheduler_suspend_worker, 30 )
+X( scenario_scheduler, scenario_scheduler_suspend_worker_alerted, 30 )
+X( scenario_scheduler, scenario_scheduler_suspend_worker_yielding, 30 )
 X( scenario_scheduler, scenario_scheduler_terminate_worker, 30 )
 X( scenario_scheduler, scenario_scheduler_terminate_worker_computing, 30 )
 X( scenario_scheduler, scenario_scheduler_terminate_computing, 30 )

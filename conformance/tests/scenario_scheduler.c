@@ -36,6 +36,41 @@ static DWORD run_body( struct kit_worker *worker )
     return 1;
 }
 
+static DWORD yield_body( struct kit_worker *worker )
+{
+    while (!stop)
+    {
+        steps++;
+        kit_yield( worker, NULL );
+    }
+    return 1;
+}
+
+/* Nearly always in a call that is over at once. The time is in the past, and the host is asked for it.
+   Windows 7 has no such alerts. */
+static DWORD alert_body( struct kit_worker *worker )
+{
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    LONG (WINAPI *alert)( HANDLE ) = (void *)GetProcAddress( ntdll, "NtAlertThreadByThreadId" );
+    LONG (WINAPI *wait)( void *, LARGE_INTEGER * ) =
+        (void *)GetProcAddress( ntdll, "NtWaitForAlertByThreadId" );
+    LARGE_INTEGER past;
+    LONG i;
+
+    past.QuadPart = 1;
+    for (i = 1; !stop; i++)
+    {
+        steps++;
+        if (alert && wait)
+        {
+            if (i & 1) alert( (HANDLE)(ULONG_PTR)GetCurrentThreadId() );
+            wait( NULL, &past );
+        }
+        if (!(i & 0xf)) kit_yield( worker, NULL );
+    }
+    return 1;
+}
+
 static DWORD compute_body( struct kit_worker *worker )
 {
     kit_yield( worker, NULL );
@@ -124,22 +159,22 @@ START_TEST( scenario_scheduler_suspend )
 }
 
 /* The worker is suspended while its scheduler is: that may stand still anywhere. When the scheduler
-   goes on, the worker does not, and the other one gets its turn. */
-START_TEST( scenario_scheduler_suspend_worker )
+   goes on, the worker does not, not for a moment, and the other one gets its turn. */
+static void suspend_worker( DWORD (*body)( struct kit_worker *worker ), int rounds )
 {
     int i, ran = 0, starved = 0, failed = 0;
     HANDLE thread;
 
-    if (!begin( run_body, TRUE )) return;
+    if (!begin( body, TRUE )) return;
     thread = kit.scheds[0].thread;
-    for (i = 0; i < 100; i++)
+    for (i = 0; i < rounds; i++)
     {
         LONG steps_before;
 
         if (SuspendThread( thread ) != 0) failed++;
         if (SuspendThread( runner->thread ) != 0) failed++;
-        if (ResumeThread( thread ) != 1) failed++;
         steps_before = steps;
+        if (ResumeThread( thread ) != 1) failed++;
         if (!kit_moves( &turns )) starved++;
         if (steps != steps_before) ran++;
         if (ResumeThread( runner->thread ) != 1) failed++;
@@ -150,6 +185,10 @@ START_TEST( scenario_scheduler_suspend_worker )
     ok( !ran, "5: a suspended worker ran %d times\n", ran );
     ok( !starved, "B10: a worker did not get its turn %d times\n", starved );
 }
+
+START_TEST( scenario_scheduler_suspend_worker )          { suspend_worker( run_body, 100 ); }
+START_TEST( scenario_scheduler_suspend_worker_yielding ) { suspend_worker( yield_body, 100 ); }
+START_TEST( scenario_scheduler_suspend_worker_alerted )  { suspend_worker( alert_body, 50 ); }
 
 /* The same with TerminateThread, which does not wait for the scheduler. */
 static void terminate_worker( DWORD (*body)( struct kit_worker *worker ) )

@@ -137,10 +137,12 @@ int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
     }
     begin_call( self, call );
     if ((how_long = ums_read_timeout( call->args[1], self, &deadline )) == NOBODY_KNOWS) return 0;
-    *ret = STATUS_ALERTED;
-    if (ums_alert_take( self )) return 1;
-    *ret = STATUS_TIMEOUT;
-    if (how_long == NOT_AT_ALL) return 1;
+    *ret = ums_alert_take( self ) ? STATUS_ALERTED : STATUS_TIMEOUT;
+    if (*ret == STATUS_ALERTED || how_long == NOT_AT_ALL)
+    {
+        ums_worker_give_way( self );            /* behind the host's call for the time */
+        return 1;
+    }
     if (how_long == UNTIL && !ums_has_timer( self, call )) *ret = wait_at_host( row, call, self, 0 );
     else
     {

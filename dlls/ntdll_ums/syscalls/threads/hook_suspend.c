@@ -33,11 +33,12 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     return (uint64_t)status;
 }
 
-/* A plain thread or a scheduler. A thread that is ending a wait is let go on for a moment, also if it
-   is a carrier. Whoever suspends the carrier's worker at that time must not take the carrier for one
-   that stands still for good, and leave the worker on it: the worker would run on, suspended. So until
-   this suspension is final it counts as that of a preempter (ke_preempt), which tries again. The
-   number is raised before the thread is suspended, and memory of schedulers is never returned.
+/* A plain thread or a scheduler. A thread that is ending a wait is let go on for a moment, and so is a
+   scheduler in the middle of a switch. Whoever suspends the carrier's worker at that time must not take
+   the carrier for one that stands still for good, and leave the worker on it: the worker would run on,
+   suspended. So until this suspension is final it counts as that of a preempter (ke_preempt), which
+   tries again. The number is raised before the thread is suspended, and memory of schedulers is never
+   returned.
 
    A plain thread that is killed in here leaves the number one too high, for as long as the process
    lives. Then a carrier that the program has suspended is no longer told from one that stands still for
@@ -53,7 +54,7 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     ums_hold_self( self, other );               /* if it were stopped here, the number would stay up */
     if (s) ums_preempter_begins( s );
     status = native( call );
-    if (!status && other) ums_let_end_wait( tid );
+    if (!status && other) ums_let_leave( tid, s );
     if (s) ums_preempter_ends( s );
     ums_hold_self( self, -other );
     return status;
@@ -87,8 +88,10 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     return (uint64_t)status;
 }
 
-/* A scheduler that stood still in our code has kept a worker that was suspended or killed
-   meanwhile. s->current is read while the scheduler still stands still. */
+/* A scheduler that stood still in a call of its worker has kept a worker that was suspended or killed
+   meanwhile. The worker gives way behind that call; but another process may have suspended the scheduler
+   in the middle of a switch, and the worker may not make a call for long. s->current is read while the
+   scheduler still stands still. */
 static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *target,
                                   struct ums_context *self )
 {

@@ -119,13 +119,26 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
            ums_is_in_our_code( registers );
 }
 
+/* Is the scheduler in the middle of a switch to the worker that it carries, or of a call of that worker?
+   If it stayed there, whoever suspends the worker next could not take it off: the scheduler, resumed,
+   would first return to the worker's code. In a call that the host answers it may stay, because the
+   worker gives way behind that call. */
+static int is_between( const struct ums_scheduler *s, const CONTEXT *registers )
+{
+    struct ums_context *w = s ? s->current : NULL;
+
+    return w && ums_worker_is_carried( w ) && w->owner == s && !ums_is_in_native_call( registers ) &&
+           ums_is_in_our_code( registers );
+}
+
 /* Always asks for the registers, because that waits until the thread has stopped. */
-static int stands_there( HANDLE thread, uint32_t tid )
+static int stands_there( HANDLE thread, uint32_t tid, const struct ums_scheduler *s )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
-    return !ums_get_context_native( thread, &context ) && ums_is_ending_wait( tid, &context );
+    return !ums_get_context_native( thread, &context ) &&
+           (ums_is_ending_wait( tid, &context ) || is_between( s, &context ));
 }
 
 /* Its registers are not known while it runs. */
@@ -145,18 +158,18 @@ static void let_advance( uint32_t tid )
 /* If another thread has suspended it there before, or stops it for a moment now, it does not run when we
    resume it: such tries are counted. Otherwise it is given as long as it needs: nobody else would get
    the lock, this thread included. */
-void ums_let_end_wait( uint32_t tid )
+void ums_let_leave( uint32_t tid, const struct ums_scheduler *s )
 {
-    HANDLE thread = ums_waits_here ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )
-                                   : NULL;
+    HANDLE thread = ums_waits_here || s
+                    ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid ) : NULL;
     int64_t begin = ke_clock();
     int tries = 0;
     ULONG before;
 
     if (!thread) return;
-    while (tries < TRIES && stands_there( thread, tid ))
+    while (tries < TRIES && stands_there( thread, tid, s ))
     {
-        if (ums_give_up( begin, "a suspended thread to end a wait" )) break;
+        if (ums_give_up( begin, "a suspended thread to end a wait or a switch" )) break;
         if (!ums_resume_native( thread, &before ) && before <= 1) let_advance( tid );
         else
         {

@@ -35,8 +35,9 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers );
 /* A plain thread or a scheduler: does it stand still in a wait for a local object that became
    real? */
 int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers );
-/* A thread that is not a worker was just suspended: let it run until it stands still somewhere else. */
-void ums_let_end_wait( uint32_t tid );
+/* A thread that is not a worker was just suspended: let it run until it stands still somewhere else. s: its
+   scheduler, or NULL. */
+void ums_let_leave( uint32_t tid, const struct ums_scheduler *s );
 
 /* ---- hold.c ---- */
 
