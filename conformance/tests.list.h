@@ -508,6 +508,7 @@ X( scenario_objects, scenario_mutex_closed_while_known, 30 )
 X( scenario_objects, scenario_mutex_process_ends, 30 )
 X( scenario_objects, scenario_mutex_process_ends_known, 30 )
 X( scenario_objects, scenario_mutex_no_handle_is_left, 30 )
+X( scenario_objects, scenario_mutex_no_handle_is_left_in_dllmain, 30 )
 
 X( scenario_messages, scenario_message_waits, 60 )
 X( scenario_messages, scenario_message_talk, 60 )

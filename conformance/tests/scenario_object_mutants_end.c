@@ -402,3 +402,48 @@ START_TEST( scenario_mutex_no_handle_is_left )
 {
     check_flat( "mutexes that became known while somebody owned them", become_known, AGAIN, MEMORY );
 }
+
+/* Without the loader's lock. */
+static DWORD WINAPI end_when_made( void *arg )
+{
+    NTSTATUS (WINAPI *end)( HANDLE, NTSTATUS ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtTerminateThread" );
+
+    (void)arg;
+    runs = 1;
+    check_that( kit_wait_value( &made, 1 ) );
+    end( GetCurrentThread(), 0 );
+    return 1;
+}
+
+static void on_thread_ends_meanwhile( DWORD reason, BOOL process_ends )
+{
+    (void)process_ends;
+    if (reason != DLL_THREAD_ATTACH || made) return;
+    CloseHandle( CreateMutexW( NULL, FALSE, NULL ) );
+    made = 1;
+    check_that( !WaitForSingleObject( helper, KIT_LIMIT ) );
+}
+
+static void end_in_dllmain( int rounds )
+{
+    HMODULE probe;
+
+    while (rounds--)
+    {
+        runs = made = 0;
+        helper = start_thread( end_when_made, NULL );
+        ok( kit_wait_value( &runs, 1 ), "the thread does not run\n" );
+        if (!(probe = kit_load_probe( on_thread_ends_meanwhile ))) return;
+        join( start_thread( nothing, NULL ) );
+        FreeLibrary( probe );
+        CloseHandle( helper );
+    }
+}
+
+/* A thread ends while another one, with the loader's lock, has made a mutex [doc: DllMain]. */
+START_TEST( scenario_mutex_no_handle_is_left_in_dllmain )
+{
+    check_flat( "a thread that ended beside DllMain", end_in_dllmain, 1, 64 * MEMORY );
+    ok( !wrong, "%ld wrong answers\n", wrong );
+}

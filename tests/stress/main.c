@@ -205,14 +205,25 @@ static void round_of( ULONGLONG ms )
     end( meddlers );
 }
 
-/* Handles of threads that have just ended may be gone a moment later. */
+static DWORD WINAPI nothing( void *arg )
+{
+    (void)arg;
+    return 0;
+}
+
+/* Handles of threads that have just ended may be gone a moment later. A thread of ours that stands by goes
+   when some thread ends and no worker is left; in a round, the last one may have been killed. */
 static void check_handles( int before )
 {
+    HANDLE thread;
     int i, now = 0;
 
     for (i = 0; i < 100; i++)
     {
         if ((now = count_handles()) <= before) return;
+        thread = plain_thread( nothing, NULL );
+        if (WaitForSingleObject( thread, PATIENCE_MS )) fail( "a thread does not end" );
+        CloseHandle( thread );
         Sleep( 50 );
     }
     printf( "%d handles before, %d after\n", before, now );

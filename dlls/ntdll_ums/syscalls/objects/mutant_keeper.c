@@ -55,6 +55,7 @@ enum keeper_state
     KEEPER_BEGINS,                              /* its thread has not begun */
     KEEPER_SPARE,                               /* it stands by: waits for a mutant */
     KEEPER_DISMISSED,                           /* it ends without one */
+    KEEPER_LEFT,                                /* and nobody waits for that any more */
     KEEPER_ACQUIRES,
     KEEPER_FAILED,                              /* somebody owns the host's; it ends */
     KEEPER_HOLDS,
@@ -127,8 +128,30 @@ _Noreturn static void end( void )
     for (;;) ums_end_native( 0 );
 }
 
+static void put_back( struct keeper *k )
+{
+    atomic_store( &k->state, KEEPER_NONE );
+    atomic_store( &k->tid, 0 );
+    ums_pool_free( &keepers, k );
+}
+
+/* Whoever dismissed it gives its handle and its slot back, or has left that to this thread: the exchange
+   decides, here and in ums_keeper_dismiss. */
+_Noreturn static void end_dismissed( struct keeper *k )
+{
+    uint32_t state = KEEPER_DISMISSED;
+
+    if (!atomic_compare_exchange_strong( &k->state, &state, KEEPER_ENDS ))
+    {
+        ums_object_host.drop( k->thread );
+        put_back( k );
+    }
+    end();
+}
+
 /* No wake-up is lost: whoever sleeps on the state says which one it has seen. The slot stays until
-   this thread has ended (finish), and nothing of it is touched after the last look. */
+   this thread has ended (finish), unless nobody waits for that (end_dismissed); nothing of it is touched
+   after the last look. */
 static void keep( void *param )
 {
     const LARGE_INTEGER at_once = { .QuadPart = 0 };
@@ -139,7 +162,7 @@ static void keep( void *param )
     atomic_store( &k->tid, GetCurrentThreadId() );
     if (atomic_compare_exchange_strong( &k->state, &state, KEEPER_SPARE )) ke_wake( &k->state, 1 );
     while (atomic_load( &k->state ) == KEEPER_SPARE) ke_wait( &k->state, KEEPER_SPARE, NULL );
-    if (atomic_load( &k->state ) == KEEPER_DISMISSED) end();
+    if (atomic_load( &k->state ) != KEEPER_ACQUIRES) end_dismissed( k );
     status = native_wait( k->mutant, &at_once );
     if (status != STATUS_WAIT_0 && status != STATUS_ABANDONED_WAIT_0) to_state( k, KEEPER_FAILED );
     else to_state( k, KEEPER_HOLDS );
@@ -151,13 +174,6 @@ static void keep( void *param )
         ums_native_call( "NtReleaseMutant", args );
     }
     end();
-}
-
-static void put_back( struct keeper *k )
-{
-    atomic_store( &k->state, KEEPER_NONE );
-    atomic_store( &k->tid, 0 );
-    ums_pool_free( &keepers, k );
 }
 
 /* Without the lock: the keeper does what is said, and has ended when this returns. */
@@ -227,16 +243,20 @@ static struct keeper *take_spare( void )
 }
 
 /* Its thread may still be waiting for the loader lock, which a thread may hold that waits for this one:
-   so not for ever. It ends then as soon as it begins; its slot and its handle are lost. */
+   so not for ever. It ends then as soon as it begins. If it has begun to end meanwhile, it takes no lock any
+   more, and ends at once; its slot and its handle are lost only if somebody suspends it there. */
 void ums_keeper_dismiss( const struct ums_context *self )
 {
     const uint32_t own = self && self->kind == CONTEXT_WORKER;
     const LARGE_INTEGER enough = { .QuadPart = -ENOUGH };
     struct keeper *k = ums_workers_alive() > own ? NULL : take_spare();
+    uint32_t state = KEEPER_DISMISSED;
 
     if (!k) return;
     to_state( k, KEEPER_DISMISSED );
-    if (native_wait( k->thread, &enough )) return;
+    if (native_wait( k->thread, &enough ) &&
+        (atomic_compare_exchange_strong( &k->state, &state, KEEPER_LEFT ) ||
+         native_wait( k->thread, &enough ))) return;
     ums_object_host.drop( k->thread );
     put_back( k );
 }
