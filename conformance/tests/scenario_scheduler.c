@@ -188,6 +188,7 @@ static void suspend_worker( DWORD (*body)( struct kit_worker *worker ), int roun
 
 START_TEST( scenario_scheduler_suspend_worker )          { suspend_worker( run_body, 100 ); }
 START_TEST( scenario_scheduler_suspend_worker_yielding ) { suspend_worker( yield_body, 100 ); }
+START_TEST( scenario_scheduler_suspend_worker_calling )  { suspend_worker( call_body, 100 ); }
 START_TEST( scenario_scheduler_suspend_worker_alerted )  { suspend_worker( alert_body, 50 ); }
 
 /* The same with TerminateThread, which does not wait for the scheduler. */

@@ -127,8 +127,8 @@ static int is_between( const struct ums_scheduler *s, const CONTEXT *registers )
 {
     struct ums_context *w = s ? s->current : NULL;
 
-    return w && ums_worker_is_carried( w ) && w->owner == s && !ums_is_in_native_call( registers ) &&
-           ums_is_in_our_code( registers );
+    return w && ums_worker_is_carried( w ) && w->owner == s && !atomic_load( &w->local ) &&
+           !ums_is_in_native_call( registers ) && ums_is_in_our_code( registers );
 }
 
 /* Always asks for the registers, because that waits until the thread has stopped. */
