@@ -434,10 +434,12 @@ static void end_in_dllmain( int rounds )
         runs = made = 0;
         helper = start_thread( end_when_made, NULL );
         ok( kit_wait_value( &runs, 1 ), "the thread does not run\n" );
-        if (!(probe = kit_load_probe( on_thread_ends_meanwhile ))) return;
-        join( start_thread( nothing, NULL ) );
+        probe = kit_load_probe( on_thread_ends_meanwhile );
+        if (probe) join( start_thread( nothing, NULL ) );
+        else made = 1;
+        join( helper );
+        if (!probe) return;
         FreeLibrary( probe );
-        CloseHandle( helper );
     }
 }
 

@@ -244,7 +244,8 @@ static struct keeper *take_spare( void )
 
 /* Its thread may still be waiting for the loader lock, which a thread may hold that waits for this one:
    so not for ever. It ends then as soon as it begins. If it has begun to end meanwhile, it takes no lock any
-   more, and ends at once; its slot and its handle are lost only if somebody suspends it there. */
+   more, and ends at once. Only if somebody suspends it there its slot and its handle are lost; then the id
+   must not stay in the slot, since another thread may get it (ums_is_in_transfer). */
 void ums_keeper_dismiss( const struct ums_context *self )
 {
     const uint32_t own = self && self->kind == CONTEXT_WORKER;
@@ -254,9 +255,15 @@ void ums_keeper_dismiss( const struct ums_context *self )
 
     if (!k) return;
     to_state( k, KEEPER_DISMISSED );
-    if (native_wait( k->thread, &enough ) &&
-        (atomic_compare_exchange_strong( &k->state, &state, KEEPER_LEFT ) ||
-         native_wait( k->thread, &enough ))) return;
+    if (native_wait( k->thread, &enough ))
+    {
+        if (atomic_compare_exchange_strong( &k->state, &state, KEEPER_LEFT )) return;
+        if (native_wait( k->thread, &enough ))
+        {
+            atomic_store( &k->tid, 0 );
+            return;
+        }
+    }
     ums_object_host.drop( k->thread );
     put_back( k );
 }

@@ -119,16 +119,18 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
            ums_is_in_our_code( registers );
 }
 
-/* Is the scheduler in the middle of a switch to the worker that it carries, or of a call of that worker?
-   If it stayed there, whoever suspends the worker next could not take it off: the scheduler, resumed,
-   would first return to the worker's code. In a call that the host answers it may stay, because the
-   worker gives way behind that call. */
+/* Is the scheduler in the middle of a switch to a worker, or of a call of the worker that it carries? If
+   it stayed there, whoever suspends the worker next could not take it off: the scheduler, resumed, would
+   first return to the worker's code. In a local call it may stay, because the worker gives way behind
+   that, and in a call that the host answers; also where somebody has taken the worker off already. The
+   worker's owner is not asked: in Execute it is another one for a moment. */
 static int is_between( const struct ums_scheduler *s, const CONTEXT *registers )
 {
     struct ums_context *w = s ? s->current : NULL;
 
-    return w && ums_worker_is_carried( w ) && w->owner == s && !atomic_load( &w->local ) &&
-           !ums_is_in_native_call( registers ) && ums_is_in_our_code( registers );
+    return w && ums_worker_is_carried( w ) && !atomic_load( &w->local ) &&
+           registers->Rip != (ULONG_PTR)ke_preempted && !ums_is_in_native_call( registers ) &&
+           ums_is_in_our_code( registers );
 }
 
 /* Always asks for the registers, because that waits until the thread has stopped. */
@@ -147,33 +149,35 @@ static int may_be_ending_wait( uint32_t tid )
     return ums_objects_holder() == tid || ums_is_in_transfer( tid ) || atomic_load( &ums_waits_ending );
 }
 
-static void let_advance( uint32_t tid )
+/* On a busy machine one moment may pass before the thread gets a processor. Then the next suspension finds
+   it where it was, so it gets more moments with each try. */
+static void let_advance( uint32_t tid, int tries )
 {
     int i = 0;
 
     do ke_let_advance();
-    while (++i < MOMENTS && may_be_ending_wait( tid ));
+    while (++i < MOMENTS && (i < tries / 4 || may_be_ending_wait( tid )));
 }
 
 /* If another thread has suspended it there before, or stops it for a moment now, it does not run when we
-   resume it: such tries are counted. Otherwise it is given as long as it needs: nobody else would get
+   resume it: such tries have a limit. Otherwise it is given as long as it needs: nobody else would get
    the lock, this thread included. */
 void ums_let_leave( uint32_t tid, const struct ums_scheduler *s )
 {
     HANDLE thread = ums_waits_here || s
                     ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid ) : NULL;
     int64_t begin = ke_clock();
-    int tries = 0;
+    int tries = 0, stopped = 0;
     ULONG before;
 
     if (!thread) return;
-    while (tries < TRIES && stands_there( thread, tid, s ))
+    while (stopped < TRIES && stands_there( thread, tid, s ))
     {
         if (ums_give_up( begin, "a suspended thread to end a wait or a switch" )) break;
-        if (!ums_resume_native( thread, &before ) && before <= 1) let_advance( tid );
+        if (!ums_resume_native( thread, &before ) && before <= 1) let_advance( tid, tries++ );
         else
         {
-            tries++;
+            stopped++;
             SwitchToThread();
         }
         if (ums_suspend_native( thread, NULL )) break;
