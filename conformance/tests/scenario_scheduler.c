@@ -46,17 +46,6 @@ static DWORD yield_body( struct kit_worker *worker )
     return 1;
 }
 
-/* Each switch is to another scheduler than the last. */
-static DWORD migrate_body( struct kit_worker *worker )
-{
-    while (!stop)
-    {
-        steps++;
-        kit_migrate( worker, &kit.scheds[steps & 1] );
-    }
-    return 1;
-}
-
 /* Nearly always in a call that is over at once. The time is in the past, and the host is asked for it.
    Windows 7 has no such alerts. */
 static DWORD alert_body( struct kit_worker *worker )
@@ -132,7 +121,6 @@ static BOOL begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
     sched = kit_add_sched( NULL );
     runner = kit_add_worker( sched->list, body, NULL );
     if (beside) kit_add_worker( sched->list, beside_body, NULL );
-    if (body == migrate_body) kit_add_sched( NULL );
     kit_start();
     return ok( runner && kit_leaves( &steps, 0 ), "the worker did not start\n" );  /* some step once */
 }
@@ -175,11 +163,12 @@ START_TEST( scenario_scheduler_suspend )
 static void suspend_worker( DWORD (*body)( struct kit_worker *worker ), int rounds )
 {
     int i, ran = 0, starved = 0, failed = 0;
+    HANDLE thread;
 
     if (!begin( body, TRUE )) return;
+    thread = kit.scheds[0].thread;
     for (i = 0; i < rounds; i++)
     {
-        HANDLE thread = kit.scheds[i % kit.sched_count].thread;
         LONG steps_before;
 
         if (SuspendThread( thread ) != 0) failed++;
@@ -199,7 +188,6 @@ static void suspend_worker( DWORD (*body)( struct kit_worker *worker ), int roun
 
 START_TEST( scenario_scheduler_suspend_worker )          { suspend_worker( run_body, 100 ); }
 START_TEST( scenario_scheduler_suspend_worker_yielding ) { suspend_worker( yield_body, 100 ); }
-START_TEST( scenario_scheduler_suspend_worker_migrating ) { suspend_worker( migrate_body, 200 ); }
 START_TEST( scenario_scheduler_suspend_worker_calling )  { suspend_worker( call_body, 100 ); }
 START_TEST( scenario_scheduler_suspend_worker_alerted )  { suspend_worker( alert_body, 50 ); }
 
