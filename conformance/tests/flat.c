@@ -100,7 +100,7 @@ void check_flat( const char *what, void (*body)( int rounds ), int rounds, ULONG
     {
         sample( &after );
         if (after.handles <= before.handles && after.bytes <= before.bytes + slack) break;
-        if (GetTickCount64() - start > 3000) break;
+        if (GetTickCount64() - start > WAIT_BOUND / 3) break;
         Sleep( 50 );
     }
     ok( after.handles <= before.handles, "%s: %ld handles more after %d rounds\n", what,

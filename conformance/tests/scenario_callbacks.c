@@ -24,13 +24,13 @@ enum
 static struct
 {
     LONG calls, wrong_thread, wrong_tls, wrong_value, failed;
-} seen;
+} volatile seen;
 
 static DWORD seen_tls;
 
 static void look( struct kit_worker *worker )
 {
-    seen.calls++;
+    InterlockedIncrement( &seen.calls );        /* by workers of two schedulers */
     if (GetCurrentThreadId() != worker->id) seen.wrong_thread++;
     if (TlsGetValue( seen_tls ) != worker) seen.wrong_tls++;
 }

@@ -13,7 +13,7 @@
 
 #include "../umstest.h"
 
-#define CONCRT_LIMIT     10000          /* ms, the bound of every wait */
+#define CONCRT_LIMIT     WAIT_BOUND     /* of every wait */
 #define CONCRT_WORKERS   128
 #define CONCRT_PRIMARIES 2
 #define CONCRT_ROWS      33

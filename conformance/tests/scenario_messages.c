@@ -318,7 +318,8 @@ START_TEST( scenario_message_to_yielded )
     ok( kit_wait_value( &receiver->parked, 1 ), "the receiver does not park\n" );
     sender = kit_add_worker( other->list, sending_body, NULL );
     thread = CreateThread( NULL, 0, sending_thread, NULL, 0, NULL );
-    ok( sender && kit_wait_value( &sender->blocks, 1 ), "B11: the sender keeps its scheduler\n" );
+    /* it may have blocked before, in the loader */
+    ok( sender && kit_leaves( &sender->blocks, 0 ), "B11: the sender keeps its scheduler\n" );
     ok( !sent && !handled, "a message was handled for a yielded worker\n" );
     kit_ready( receiver, sched );
     ok( !WaitForSingleObject( thread, KIT_LIMIT ), "the plain sender hangs\n" );
