@@ -55,7 +55,7 @@ add_test(counted sh -c "$count; exit 1")
 END
 expect 8 1 'a time-out' << END
 add_test(counted sh -c "$count; exec sleep 100")
-set_tests_properties(counted PROPERTIES TIMEOUT 1)
+set_tests_properties(counted PROPERTIES TIMEOUT 5)
 END
 expect 8 1 'a signal' << END
 add_test(counted sh -c "$count; kill -SEGV \$\$")
@@ -143,7 +143,7 @@ program 1 'sleep 100'
 expect 8 1 'a program that stands still' << END
 add_test(counted sh -c "$count")
 add_test(second $winerun)
-set_tests_properties(second PROPERTIES TIMEOUT 1)
+set_tests_properties(second PROPERTIES TIMEOUT 5)
 END
 runs 1 'a program that stands still'
 program 1 'kill -SEGV $$'
