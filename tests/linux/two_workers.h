@@ -64,6 +64,8 @@ static void NTAPI scheduler( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR upcall_p
                              void *param )
 {
     (void)param;
+    /* a thread that starts has locks of Wine's Unix side, for which the other worker would sleep */
+    while (reason == UmsSchedulerStartup && !(ready[0] && ready[1])) collect( INFINITE );
     if (reason == UmsSchedulerThreadBlocked && current == 0 && inside == 1)
     {
         payload = upcall_payload;
