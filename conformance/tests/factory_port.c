@@ -136,6 +136,8 @@ START_TEST( factory_port_io )
 }
 
 #define TURNS 30
+#define MOST_OTHERS (TURNS / 3)                 /* a worker may be counted as waiting just before it can be taken;
+                                                   another order than the last first gives 19 and more */
 
 /* 2.5 the worker that waits for the shortest time is taken */
 START_TEST( factory_port_last_in )
@@ -152,8 +154,8 @@ START_TEST( factory_port_last_in )
             !factory_settle( factory.handle, 3, 3 )) break;
     }
     ok( i == TURNS, "2.5 turn %d did not end\n", i );
-    for (i = 1; i < TURNS; i++) others += log_workers[i] != log_workers[0];
-    ok( !others, "2.5 %d of %d packets went to another worker than the last that waited\n", others,
+    for (i = 1; i < TURNS; i++) others += log_workers[i] != log_workers[i - 1];
+    ok( others < MOST_OTHERS, "2.5 %d of %d packets went to another worker than the last that waited\n", others,
         TURNS );
     factory_close( &factory );
 }
@@ -173,8 +175,8 @@ START_TEST( factory_port_last_in_released )
             !factory_settle( factory.handle, 3, 3 )) break;
     }
     ok( i == TURNS, "2.5 turn %d did not end\n", i );
-    for (i = 1; i < TURNS; i++) others += log_workers[i] != log_workers[0];
-    ok( !others, "2.5 %d of %d releases went to another worker than the last that waited\n", others,
+    for (i = 1; i < TURNS; i++) others += log_workers[i] != log_workers[i - 1];
+    ok( others < MOST_OTHERS, "2.5 %d of %d releases went to another worker than the last that waited\n", others,
         TURNS );
     factory_close( &factory );
 }
