@@ -442,8 +442,7 @@ START_TEST( scenario_foreign_context_again )
         steps_before = steps;
         keep = 1;
         ok( kit_wait_value( &kept, 1 ), "B10: the other worker got no turn\n" );
-        turns_before = turns;                   /* it may get one more only: its scheduler goes on
-                                                   with a worker that need not block */
+        turns_before = turns;                   /* it may get one more only: the runner need not block */
         foreign_resume( runner );
         foreign_suspend( runner );
         ok( same_registers( &first, context ),

@@ -315,8 +315,9 @@ START_TEST( scenario_object_apc_native )
     close_all();
 }
 
-/* The scheduler may be told before the wait has begun, and nobody can see when it has. What is done now must
-   come behind that: the worker has only some instructions to go. */
+/* The scheduler may be told before the wait has begun, and nobody can see when it has (docs/blocking.md). What
+   is done now should come behind that. This proves no order: the worker has some instructions to go, and it is
+   given time for them. */
 static void let_them_wait( void )
 {
     Sleep( 100 );

@@ -47,7 +47,7 @@ static DWORD yield_body( struct kit_worker *worker )
 }
 
 /* Nearly always in a call that is over at once. The time is in the past, and the host is asked for it.
-   Windows 7 has no such alerts. */
+   Windows 7 has no such alerts [guess: WaitOnAddress, which uses them, begins with Windows 8, doc]. */
 static DWORD alert_body( struct kit_worker *worker )
 {
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );

@@ -245,7 +245,8 @@ static struct keeper *take_spare( void )
 /* Its thread may still be waiting for the loader lock, which a thread may hold that waits for this one:
    so not for ever. It ends then as soon as it begins. If it has begun to end meanwhile, it takes no lock any
    more, and ends at once. Only if somebody suspends it there its slot and its handle are lost; then the id
-   must not stay in the slot, since another thread may get it (ums_is_in_transfer). */
+   must not stay in the slot, since another thread may get it (ums_is_in_transfer). They are lost, too, if
+   somebody ends this thread between take_spare and the exchange. */
 void ums_keeper_dismiss( const struct ums_context *self )
 {
     const uint32_t own = self && self->kind == CONTEXT_WORKER;

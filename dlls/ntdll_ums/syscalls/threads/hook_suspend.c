@@ -89,9 +89,9 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
 }
 
 /* A scheduler that stood still in a call of its worker has kept a worker that was suspended or killed
-   meanwhile. The worker gives way behind that call; but another process may have suspended the scheduler
-   in the middle of a switch, and the worker may not make a call for long. s->current is read while the
-   scheduler still stands still. */
+   meanwhile. The worker gives way behind that call. But another process may have suspended the scheduler
+   in the middle of a switch; then the worker is in its own code at once, and may make no call for a long
+   time. s->current is read while the scheduler still stands still. */
 static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *target,
                                   struct ums_context *self )
 {

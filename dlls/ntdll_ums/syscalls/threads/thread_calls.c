@@ -123,7 +123,12 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
    it stayed there, whoever suspends the worker next could not take it off: the scheduler, resumed, would
    first return to the worker's code. In a local call it may stay, because the worker gives way behind
    that, and in a call that the host answers; also where somebody has taken the worker off already. The
-   worker's owner is not asked: in Execute it is another one for a moment. */
+   worker's owner is not asked: in Execute it is another one for a moment.
+
+   The scheduler stands still, so what it writes does not change: s->current and w->local. Another
+   scheduler may have the worker by now, since s->current is not cleared; then this one is let go on once
+   more than needed. Before the exchange in Execute the worker is not CARRIED: whoever suspends it
+   then bars it, and the exchange fails. */
 static int is_between( const struct ums_scheduler *s, const CONTEXT *registers )
 {
     struct ums_context *w = s ? s->current : NULL;
