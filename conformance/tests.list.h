@@ -209,6 +209,7 @@ X( factory_port, factory_port_not_blocked, 30 )
 X( factory_port, factory_port_many, 30 )
 X( factory_port, factory_port_crowd, 30 )
 X( factory_port, factory_port_left, 30 )
+X( factory_port, factory_port_left_many, 30 )
 
 X( factory_threads, factory_threads_minimum, 30 )
 X( factory_threads, factory_threads_minimum_duplicate, 30 )

@@ -464,8 +464,8 @@ START_TEST( factory_port_crowd )
     for (i = 0; i < PORTS; i++) factory_close( &factories[i] );
 }
 
-/* 2.5 what no worker has taken stays in the port when the factory goes */
-START_TEST( factory_port_left )
+/* A paused factory whose port has COUNT packets is closed. They are all there, in their order. */
+static void left( int count )
 {
     static struct factory factory;
     OVERLAPPED *overlapped;
@@ -477,13 +477,27 @@ START_TEST( factory_port_left )
     STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryPaused, 1 ), STATUS_SUCCESS );
     STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryBindingCount, 1 ),
                STATUS_SUCCESS );
-    for (i = 0; i < 3; i++) post( &factory, i );
+    for (i = 0; i < count; i++) post( &factory, i );
     unverified ok( factory_stays( &factory.packets, 0 ), "2.6 a worker while paused\n" );
     ok( CloseHandle( factory.handle ), "close, error %lu\n", GetLastError() );
-    for (i = 0; i < 3; i++)
+    for (i = 0; i < count; i++)
         ok( GetQueuedCompletionStatus( factory.port, &bytes, &key, &overlapped, WAIT_BOUND ) &&
                 bytes == (DWORD)i && key == (ULONG_PTR)i + 1, "2.5 packet %d: %lu bytes, key %llu\n",
             i, bytes, (ULONGLONG)key );
+    ok( !GetQueuedCompletionStatus( factory.port, &bytes, &key, &overlapped, 0 ) && !overlapped,
+        "2.5 one packet more: %lu bytes, key %llu\n", bytes, (ULONGLONG)key );
     CloseHandle( factory.port );
     CloseHandle( factory.gate );
+}
+
+/* 2.5 what no worker has taken stays in the port when the factory goes */
+START_TEST( factory_port_left )
+{
+    left( 3 );
+}
+
+/* 2.5 and in the order in which it was posted, also if it is much */
+START_TEST( factory_port_left_many )
+{
+    left( 300 );
 }

@@ -29,6 +29,7 @@ NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
 NTSTATUS NTAPI NtSetIoCompletion( HANDLE, ULONG_PTR, ULONG_PTR, NTSTATUS, SIZE_T );
 NTSTATUS NTAPI NtRemoveIoCompletionEx( HANDLE, FILE_IO_COMPLETION_INFORMATION *, ULONG, ULONG *,
                                        LARGE_INTEGER *, BOOLEAN );
+NTSTATUS NTAPI NtQueryIoCompletion( HANDLE, int, void *, ULONG, ULONG * );
 NTSTATUS NTAPI NtWaitForMultipleObjects( ULONG, const HANDLE *, int, BOOLEAN, LARGE_INTEGER * );
 
 static void *event;                             /* wakes the manager; constant after start */
@@ -115,12 +116,12 @@ static void bury( struct ums_hand *h )
 
 /* ---- ports ---- */
 
-static ULONG fetch( struct ums_queue *q, FILE_IO_COMPLETION_INFORMATION *packets )
+static ULONG fetch( struct ums_queue *q, FILE_IO_COMPLETION_INFORMATION *packets, ULONG count )
 {
     LARGE_INTEGER zero = { .QuadPart = 0 };
     ULONG n = 0;
 
-    return NtRemoveIoCompletionEx( q->port, packets, RING_FULL, &n, &zero, FALSE ) ? 0 : n;
+    return NtRemoveIoCompletionEx( q->port, packets, count, &n, &zero, FALSE ) ? 0 : n;
 }
 
 /* full is set before the last look: whoever makes room after that sees it. */
@@ -141,7 +142,7 @@ static void drain( struct ums_queue *q )
     ULONG i, n = RING_FULL;
 
     atomic_store( &q->full, 0 );
-    while (n == RING_FULL && has_room( q ) && (n = fetch( q, packets )))
+    while (n == RING_FULL && has_room( q ) && (n = fetch( q, packets, RING_FULL )))
     {
         for (i = 0; i < n; i++)
         {
@@ -158,17 +159,39 @@ static void drain( struct ums_queue *q )
     }
 }
 
-/* Packets that were fetched and not taken are put back. */
+/* Packets that were fetched and not taken go back into the port, and must not end up behind those
+   that came after them: as many as were in the port are taken out of its front and put at its end.
+   Another thread may use the port meanwhile; then fewer are there than were counted, and nobody can
+   tell the order anyway. A port that may not be queried (no right to) is left as it is. */
+static void return_packets( struct ums_queue *q )
+{
+    FILE_IO_COMPLETION_INFORMATION packets[RING_FULL];
+    struct ums_packet packet;
+    LONG later = 0;                             /* came after those */
+    ULONG i, n;
+
+    if (!ums_queue_drain( q, &packet )) return;
+    if (NtQueryIoCompletion( q->port, 0 /* basic */, &later, sizeof(later), NULL )) later = 0;
+    do NtSetIoCompletion( q->port, packet.key, packet.apc, (NTSTATUS)packet.status,
+                          packet.information );
+    while (ums_queue_drain( q, &packet ));
+    for (; later > 0; later -= n)
+    {
+        if (!(n = fetch( q, packets, later < RING_FULL ? later : RING_FULL ))) return;
+        for (i = 0; i < n; i++)
+            NtSetIoCompletion( q->port, (ULONG_PTR)packets[i].KeyContext,
+                               (ULONG_PTR)packets[i].ApcContext, packets[i].IoStatusBlock.Status,
+                               packets[i].IoStatusBlock.Information );
+    }
+}
+
 void ke_factory_closed( struct ums_factory *f, int last )
 {
     struct ums_queue *q = f->queue;
-    struct ums_packet packet;
 
     if (f->object) ums_handle_close_own( f->object );
     if (!last || !q->port) return;
-    while (ums_queue_drain( q, &packet ))
-        NtSetIoCompletion( q->port, packet.key, packet.apc, (NTSTATUS)packet.status,
-                           packet.information );
+    return_packets( q );
     ums_handle_close_own( q->port );
 }
 
