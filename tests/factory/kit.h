@@ -37,6 +37,8 @@
     X( one_release_a_wait ) \
     X( neither_source_starves_the_other ) \
     X( a_full_ring_takes_no_more ) \
+    X( a_drain_leaves_what_was_promised ) \
+    X( a_port_is_served_until_the_last_factory ) \
     X( who_gave_up_is_passed_over ) \
     X( who_gave_up_waits_again_where_it_is ) \
     X( who_runs_is_passed_over ) \

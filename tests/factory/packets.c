@@ -94,7 +94,61 @@ void a_full_ring_takes_no_more( void **state )
         assert_true( ums_queue_put( f->queue, &packet ) );
     }
     assert_false( ums_queue_put( f->queue, &packet ) );
+    ums_queue_give( f->queue, RING_SLOTS, 0 );
     for (i = 0; i < RING_SLOTS; i++) assert_true( ums_queue_drain( f->queue, &packet ) );
     assert_false( ums_queue_drain( f->queue, &packet ) );
+    finish( f );
+}
+
+void a_drain_leaves_what_was_promised( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f ), *b = hand( f );
+    struct ums_packet packet;
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    post( f, 1 );                               /* promised to a, which has not taken it */
+    assert_int_equal( state_of( a ), HAND_GIVEN );
+    assert_false( ums_queue_drain( f->queue, &packet ) );
+    post( f, 2 );
+    assert_true( ums_queue_drain( f->queue, &packet ) );
+    assert_int_equal( packet.key, 1 );
+    assert_false( ums_queue_drain( f->queue, &packet ) );
+    is_given( a );
+
+    assert_int_equal( ums_factory_release( f ), STATUS_SUCCESS );
+    assert_false( ums_queue_drain( f->queue, &packet ) );       /* a release is in no port */
+    assert_true( begins( f, b ) );
+    assert_int_equal( pending( f ), 0 );
+    ends( a );
+    ends( b );
+    finish( f );
+}
+
+void a_port_is_served_until_the_last_factory( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 ), *g;
+    struct ums_packet packet;
+
+    (void)state;
+    atomic_fetch_add( &f->queue->refs, 1 );
+    g = ums_factory_alloc( f->queue, 0 );
+    assert_non_null( g );
+    assert_false( ums_queue_is_served( f->queue ) );
+    atomic_store( &f->binding, 1 );
+    atomic_store( &g->binding, 1 );
+    assert_true( ums_queue_is_served( f->queue ) );
+    post( f, 1 );
+    ums_factory_shutdown( f );
+    assert_true( ums_queue_is_served( f->queue ) );
+    assert_false( ums_queue_must_return( f->queue ) );
+    atomic_store( &g->binding, 0 );
+    assert_true( ums_queue_must_return( f->queue ) );
+    assert_true( ums_queue_drain( f->queue, &packet ) );
+    assert_false( ums_queue_must_return( f->queue ) );
+    atomic_store( &f->queue->fetching, 1 );     /* the manager may be about to put one there */
+    assert_true( ums_queue_must_return( f->queue ) );
+    finish( g );
     finish( f );
 }

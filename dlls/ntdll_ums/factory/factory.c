@@ -163,6 +163,35 @@ int ums_factory_is_active( const struct ums_factory *f )
             (atomic_load( &f->binding ) || atomic_load( &f->queue->releases )));
 }
 
+static int serves( const struct ums_factory *f )
+{
+    return ums_factory_is_active( f ) && !ums_factory_is_shut( f );
+}
+
+int ums_queue_is_served( const struct ums_queue *q )
+{
+    uint32_t i, made = ums_pool_made( &ums_factory_pool );
+    int served = 0;
+
+    for (i = 0; i < made && !served; i++)
+    {
+        struct ums_factory *f = ums_pool_any( &ums_factory_pool, i );
+
+        if (!ums_factory_hold( f )) continue;
+        served = f->queue == q && serves( f );
+        ums_factory_unref( f );
+    }
+    return served;
+}
+
+/* The manager sets fetching before it looks whether the port is served, and clears it when the packets
+   are in the ring. The caller has changed that (FACTORY_SHUT, binding) before it looks here. So one of
+   the two sees the other: the manager fetches nothing, or the caller sees fetching, or the packets. */
+int ums_queue_must_return( const struct ums_queue *q )
+{
+    return (atomic_load( &q->fetching ) || ums_queue_has_fetched( q )) && !ums_queue_is_served( q );
+}
+
 static void factory_check( struct ums_factory *f )
 {
     if (ums_factory_wants( f ) && !atomic_exchange( &f->asked, 1 )) ke_manager_wake();
@@ -315,7 +344,8 @@ uint32_t ums_factory_shutdown( struct ums_factory *f )
         return ums_guess.second_shutdown_counts ? before & ~FACTORY_SHUT : 0;
     poke_all( f );
     /* it looks after the port no more, for this factory */
-    if (atomic_load( &f->binding ) || atomic_load( &f->queue->releases )) ke_manager_wake();
+    if (atomic_load( &f->binding ) || atomic_load( &f->queue->releases ) ||
+        ums_queue_has_fetched( f->queue )) ke_manager_wake();
     return before;
 }
 

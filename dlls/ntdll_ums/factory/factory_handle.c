@@ -264,6 +264,7 @@ static void handle_gone( struct ums_factory *f )
         atomic_store( &f->abroad, 1 );
         ums_factory_look_abroad( f );
         if (atomic_load( &f->open )) ke_manager_wake();
+        else if (ums_queue_must_return( f->queue )) ums_manager_wait();
     }
     ums_factory_unref( f );
 }

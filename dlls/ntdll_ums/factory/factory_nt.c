@@ -311,7 +311,8 @@ NTSTATUS ums_factory_set_and_wait( struct ums_factory *f, ULONG info_class, uint
 {
     NTSTATUS status = ums_factory_set( f, info_class, value );
 
-    if (!status && info_class == WorkerFactoryThreadMinimum && ums_factory_wants( f ))
+    if (!status && ((info_class == WorkerFactoryThreadMinimum && ums_factory_wants( f )) ||
+                    ums_queue_must_return( f->queue )))
         ums_manager_wait();
     return status;
 }
@@ -348,6 +349,7 @@ NTSTATUS NTAPI NtShutdownWorkerFactory( HANDLE handle, volatile LONG *pending )
     if (!(status = ums_factory_of_handle( handle, WORKER_FACTORY_SHUTDOWN, &f )))
     {
         before = ums_factory_shutdown( f );
+        if (ums_queue_must_return( f->queue )) ums_manager_wait();
         ums_factory_unref( f );
     }
     else if (status == STATUS_OBJECT_TYPE_MISMATCH)

@@ -44,6 +44,7 @@ struct ums_queue *ums_queue_alloc( uint32_t concurrency )
     atomic_store( &q->head, 0 );
     atomic_store( &q->tail, 0 );
     atomic_store( &q->full, 0 );
+    atomic_store( &q->fetching, 0 );
     q->concurrency = concurrency > UINT16_MAX / 2 ? UINT16_MAX / 2 : concurrency;
     q->port = NULL;
     atomic_store( &q->refs, 1 );
@@ -81,6 +82,11 @@ uint32_t ums_hand_index( const struct ums_hand *h )
 int ums_queue_room( const struct ums_queue *q )
 {
     return atomic_load( &q->tail ) - atomic_load( &q->head ) < RING_FULL;
+}
+
+int ums_queue_has_fetched( const struct ums_queue *q )
+{
+    return atomic_load( &q->tail ) != atomic_load( &q->head );
 }
 
 int ums_queue_put( struct ums_queue *q, const struct ums_packet *packet )
@@ -177,9 +183,16 @@ static int pending_take( struct ums_queue *q )
     return 1;
 }
 
+/* The packet is counted as taken first, so a hand that was promised one finds one. If hands have taken
+   all packets of the ring meanwhile, this thread was counted a release in place of one of them. */
 int ums_queue_drain( struct ums_queue *q, struct ums_packet *packet )
 {
-    return ring_take( q, packet );
+    while (ums_queue_has_fetched( q ) && pending_take( q ))
+    {
+        if (ring_take( q, packet )) return 1;
+        ums_queue_give( q, 1, 0 );
+    }
+    return 0;
 }
 
 /* ---- hands ---- */
@@ -446,7 +459,7 @@ uint32_t ums_hand_take( struct ums_hand *h, struct ums_packet *packets, uint32_t
 
     hand_move( h, HAND_GIVEN, HAND_RUNNING );
     do packet_take( q, &packets[n++] );
-    while (n < count && atomic_load( &q->tail ) != atomic_load( &q->head ) && pending_take( q ));
+    while (n < count && ums_queue_has_fetched( q ) && pending_take( q ));
     if (atomic_load( &q->full ) && ums_queue_room( q )) ke_manager_wake();
     return n;
 }

@@ -142,27 +142,29 @@ static void drain( struct ums_queue *q )
     ULONG i, n = RING_FULL;
 
     atomic_store( &q->full, 0 );
-    while (n == RING_FULL && has_room( q ) && (n = fetch( q, packets, RING_FULL )))
+    atomic_store( &q->fetching, 1 );            /* see ums_queue_must_return */
+    while (n == RING_FULL && ums_queue_is_served( q ) && has_room( q ) &&
+           (n = fetch( q, packets, RING_FULL )))
     {
         for (i = 0; i < n; i++)
         {
             struct ums_packet packet =
             {
                 (uint64_t)packets[i].KeyContext, (uint64_t)packets[i].ApcContext,
-                packets[i].IoStatusBlock.Pointer ? (uint64_t)packets[i].IoStatusBlock.Pointer : 0,
-                packets[i].IoStatusBlock.Information
+                (uint64_t)packets[i].IoStatusBlock.Pointer, packets[i].IoStatusBlock.Information
             };
             ums_queue_put( q, &packet );
         }
         ums_queue_give( q, n, 0 );
         ums_queue_check( q );
     }
+    atomic_store( &q->fetching, 0 );
 }
 
-/* Packets that were fetched and not taken go back into the port, and must not end up behind those
-   that came after them: as many as were in the port are taken out of its front and put at its end.
-   Another thread may use the port meanwhile; then fewer are there than were counted, and nobody can
-   tell the order anyway. A port that may not be queried (no right to) is left as it is. */
+/* Nobody serves the port: packets that were fetched and not taken go back into it, and must not end up
+   behind those that came after them. As many as were in the port are taken out of its front and put at
+   its end. Another thread may use the port meanwhile; then fewer are there than were counted, and
+   nobody can tell the order anyway. A port that may not be queried (no right to) is left as it is. */
 static void return_packets( struct ums_queue *q )
 {
     FILE_IO_COMPLETION_INFORMATION packets[RING_FULL];
@@ -234,9 +236,10 @@ static void look_at_factory( struct round *round, struct ums_factory *f )
     int64_t retry;
 
     make_hands( f );
-    if (ums_factory_is_active( f ))
+    if (ums_factory_is_active( f )) round->active = 1;
+    if (!ums_queue_is_served( f->queue )) return_packets( f->queue );
+    else if (ums_factory_is_active( f ))
     {
-        round->active = 1;
         drain( f->queue );
         make_hands( f );
         add_port( round, f->queue );
