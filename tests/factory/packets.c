@@ -147,7 +147,7 @@ void a_port_is_served_until_the_last_factory( void **state )
     assert_true( ums_queue_must_return( f->queue ) );
     assert_true( ums_queue_drain( f->queue, &packet ) );
     assert_false( ums_queue_must_return( f->queue ) );
-    atomic_store( &f->queue->fetching, 1 );     /* the manager may be about to put one there */
+    atomic_store( &f->queue->moving, 1 );     /* the manager may be about to put one there */
     assert_true( ums_queue_must_return( f->queue ) );
     finish( g );
     finish( f );

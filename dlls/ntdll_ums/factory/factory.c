@@ -184,12 +184,13 @@ int ums_queue_is_served( const struct ums_queue *q )
     return served;
 }
 
-/* The manager sets fetching before it looks whether the port is served, and clears it when the packets
-   are in the ring. The caller has changed that (FACTORY_SHUT, binding) before it looks here. So one of
-   the two sees the other: the manager fetches nothing, or the caller sees fetching, or the packets. */
+/* The manager sets moving before it looks whether the port is served, and clears it when the packets are
+   where they belong. The caller has changed that (FACTORY_SHUT, binding) before it looks here. So one of
+   the two sees the other: the manager fetches nothing and has put all packets back, or the caller sees
+   moving, or packets in the ring. */
 int ums_queue_must_return( const struct ums_queue *q )
 {
-    return (atomic_load( &q->fetching ) || ums_queue_has_fetched( q )) && !ums_queue_is_served( q );
+    return (atomic_load( &q->moving ) || ums_queue_has_fetched( q )) && !ums_queue_is_served( q );
 }
 
 static void factory_check( struct ums_factory *f )

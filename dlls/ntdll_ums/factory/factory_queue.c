@@ -44,7 +44,7 @@ struct ums_queue *ums_queue_alloc( uint32_t concurrency )
     atomic_store( &q->head, 0 );
     atomic_store( &q->tail, 0 );
     atomic_store( &q->full, 0 );
-    atomic_store( &q->fetching, 0 );
+    atomic_store( &q->moving, 0 );
     q->concurrency = concurrency > UINT16_MAX / 2 ? UINT16_MAX / 2 : concurrency;
     q->port = NULL;
     atomic_store( &q->refs, 1 );

@@ -142,7 +142,6 @@ static void drain( struct ums_queue *q )
     ULONG i, n = RING_FULL;
 
     atomic_store( &q->full, 0 );
-    atomic_store( &q->fetching, 1 );            /* see ums_queue_must_return */
     while (n == RING_FULL && ums_queue_is_served( q ) && has_room( q ) &&
            (n = fetch( q, packets, RING_FULL )))
     {
@@ -158,7 +157,6 @@ static void drain( struct ums_queue *q )
         ums_queue_give( q, n, 0 );
         ums_queue_check( q );
     }
-    atomic_store( &q->fetching, 0 );
 }
 
 /* Nobody serves the port: packets that were fetched and not taken go back into it, and must not end up
@@ -231,18 +229,26 @@ static void add_port( struct round *round, struct ums_queue *q )
     round->objects[round->count++] = q->port;
 }
 
+/* moving: see ums_queue_must_return. */
+static void move_packets( struct ums_queue *q )
+{
+    atomic_store( &q->moving, 1 );
+    if (ums_queue_is_served( q )) drain( q );
+    else return_packets( q );
+    atomic_store( &q->moving, 0 );
+}
+
 static void look_at_factory( struct round *round, struct ums_factory *f )
 {
     int64_t retry;
 
     make_hands( f );
-    if (ums_factory_is_active( f )) round->active = 1;
-    if (!ums_queue_is_served( f->queue )) return_packets( f->queue );
-    else if (ums_factory_is_active( f ))
+    move_packets( f->queue );
+    if (ums_factory_is_active( f ))
     {
-        drain( f->queue );
+        round->active = 1;
         make_hands( f );
-        add_port( round, f->queue );
+        if (ums_queue_is_served( f->queue )) add_port( round, f->queue );
     }
     if (ums_queue_watch( f->queue )) not_later( round, ums_grace );
     if ((retry = atomic_load( &f->retry_at )) && ums_factory_wants( f ))
@@ -348,16 +354,16 @@ void ke_manager_wake( void )
     else if (atomic_exchange( &asleep, 0 )) NtSetEvent( event, NULL );
 }
 
-/* Two rounds, because one may be in progress. With a limit: the thread may be impossible to
-   make. */
+/* Two rounds, because one may be in progress. With a limit: the thread may be impossible to make, or
+   the process may be ending. A manager that has nothing to do ends; then this makes another one, since
+   nobody can tell whether that one had seen what the caller did. */
 void ums_manager_wait( void )
 {
     static const int64_t patience = 10000000;
     uint32_t begin = atomic_load( &rounds ), now;
     int64_t until = ke_clock() + patience;
 
-    while ((now = atomic_load( &rounds )) - begin < 2 && atomic_load( &alive ) &&
-           ke_clock() < until)
+    while ((now = atomic_load( &rounds )) - begin < 2 && ke_clock() < until)
     {
         ke_manager_wake();
         ke_wait( &rounds, now, &patience );
