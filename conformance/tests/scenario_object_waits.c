@@ -101,6 +101,14 @@ static BOOL is_signalled( HANDLE handle )
     return WaitForSingleObject( handle, 0 ) == WAIT_OBJECT_0;
 }
 
+/* The scheduler may be told before the wait has begun, and nobody can see when it has (docs/blocking.md). What
+   is done now should come behind that. This proves no order: the worker has some instructions to go, and it is
+   given time for them. */
+static void let_them_wait( void )
+{
+    Sleep( 100 );
+}
+
 /* ---- for all ---- */
 
 static DWORD signal_both( struct kit_worker *worker )
@@ -159,6 +167,58 @@ START_TEST( scenario_object_all_known )
     first = CreateEventW( NULL, FALSE, FALSE, NULL );
     second = CreateEventW( NULL, FALSE, FALSE, NULL );
     run( wait_all, NULL, know_one_of_all, WAIT_OBJECT_0 );
+    ok( !is_signalled( first ) && !is_signalled( second ), "one was not taken\n" );
+    close_all();
+}
+
+/* Both are there, before anybody has run: the wait is over, and what comes then is for later ones. */
+static DWORD set_all_and_again( struct kit_worker *worker )
+{
+    HANDLE copy;
+
+    (void)worker;
+    let_them_wait();
+    copy = copy_of( first );
+    may_end = 1;
+    SetEvent( first );
+    SetEvent( second );
+    SetEvent( first );
+    CloseHandle( copy );
+    return 0;
+}
+
+static DWORD set_all_and_reset( struct kit_worker *worker )
+{
+    HANDLE copy;
+
+    (void)worker;
+    let_them_wait();
+    copy = copy_of( first );
+    may_end = 1;
+    SetEvent( first );
+    ReleaseSemaphore( second, 1, NULL );
+    ResetEvent( first );
+    CloseHandle( copy );
+    return 0;
+}
+
+START_TEST( scenario_object_all_known_again )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = CreateEventW( NULL, FALSE, FALSE, NULL );
+    run( wait_all, NULL, set_all_and_again, WAIT_OBJECT_0 );
+    ok( is_signalled( first ), "two signals were merged\n" );
+    ok( !is_signalled( second ), "one was not taken\n" );
+    close_all();
+}
+
+START_TEST( scenario_object_all_known_reset )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, TRUE, FALSE, NULL );
+    second = CreateSemaphoreW( NULL, 0, 1, NULL );
+    run( wait_all, NULL, set_all_and_reset, WAIT_OBJECT_0 );
     ok( !is_signalled( first ) && !is_signalled( second ), "one was not taken\n" );
     close_all();
 }
@@ -315,14 +375,6 @@ START_TEST( scenario_object_apc_native )
     close_all();
 }
 
-/* The scheduler may be told before the wait has begun, and nobody can see when it has (docs/blocking.md). What
-   is done now should come behind that. This proves no order: the worker has some instructions to go, and it is
-   given time for them. */
-static void let_them_wait( void )
-{
-    Sleep( 100 );
-}
-
 /* The wait holds the object: its handle may be closed if there is another one [guess: documents call the closing of a
    handle that somebody waits for undefined, but the object lives as long as it is referenced]. */
 static DWORD close_under_it( struct kit_worker *worker )
@@ -455,6 +507,46 @@ static DWORD set_twice( struct kit_worker *worker )
     return 0;
 }
 
+static volatile LONG refused, wrong;
+
+/* The same with a semaphore whose limit is 1: each release is for one who waits, so both are accepted. */
+static DWORD release_twice( struct kit_worker *worker )
+{
+    HANDLE copy;
+    LONG before = 7;
+    int i;
+
+    (void)worker;
+    refused = wrong = 0;
+    let_them_wait();
+    copy = copy_of( first );
+    for (i = 0; i < 2; i++)
+    {
+        if (!ReleaseSemaphore( first, 1, &before )) refused++;
+        if (before) wrong++;
+    }
+    if (ReleaseSemaphore( first, 2, NULL ) || GetLastError() != ERROR_TOO_MANY_POSTS) wrong++;
+    CloseHandle( copy );
+    return 0;
+}
+
+/* The same with the signal of SignalObjectAndWait. */
+static DWORD signal_twice( struct kit_worker *worker )
+{
+    HANDLE copy, never = CreateEventW( NULL, FALSE, FALSE, NULL );
+    int i;
+
+    (void)worker;
+    wrong = 0;
+    let_them_wait();
+    copy = copy_of( first );
+    for (i = 0; i < 2; i++) if (SignalObjectAndWait( first, never, 0, FALSE ) != WAIT_TIMEOUT) wrong++;
+    if (SignalObjectAndWait( first, NULL, 0, FALSE ) != WAIT_FAILED) wrong++;
+    CloseHandle( never );
+    CloseHandle( copy );
+    return 0;
+}
+
 /* One releases one. */
 static DWORD set_once( struct kit_worker *worker )
 {
@@ -470,14 +562,15 @@ static DWORD set_once( struct kit_worker *worker )
     return 0;
 }
 
-static void run_two( DWORD (*rest)( struct kit_worker * ) )
+/* object: auto-reset, not signalled */
+static void run_two( HANDLE object, DWORD (*rest)( struct kit_worker * ) )
 {
     struct kit_worker *workers[2];
     struct kit_sched *sched;
     int i;
 
     if (!kit_open()) return;
-    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    first = object;
     second = NULL;
     sched = kit_add_sched( NULL );
     for (i = 0; i < 2; i++) workers[i] = kit_add_worker( sched->list, wait_for_first, NULL );
@@ -493,12 +586,25 @@ static void run_two( DWORD (*rest)( struct kit_worker * ) )
 
 START_TEST( scenario_object_set_twice )
 {
-    run_two( set_twice );
+    run_two( CreateEventW( NULL, FALSE, FALSE, NULL ), set_twice );
+}
+
+START_TEST( scenario_object_release_twice )
+{
+    run_two( CreateSemaphoreW( NULL, 0, 1, NULL ), release_twice );
+    ok( !refused, "%ld of 2 releases were refused\n", refused );
+    ok( !wrong, "%ld counts or errors were wrong\n", wrong );
+}
+
+START_TEST( scenario_object_signal_twice )
+{
+    run_two( CreateEventW( NULL, FALSE, FALSE, NULL ), signal_twice );
+    ok( !wrong, "%ld answers were wrong\n", wrong );
 }
 
 START_TEST( scenario_object_set_once )
 {
-    run_two( set_once );
+    run_two( CreateEventW( NULL, FALSE, FALSE, NULL ), set_once );
 }
 
 /* ---- names ---- */

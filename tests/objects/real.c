@@ -45,6 +45,7 @@ void what_is_waited_for_together_moves_together( void **state )
     assert_ptr_equal( ums_object_follows( object ), second );
     ums_object_is_real( object );
     ums_object_becomes_real( second );
+    assert_non_null( second->keep );            /* its waits moved before it became real */
     ums_object_is_real( second );
     assert_null( ums_object_follows( object ) );
     assert_null( object->waits.first );

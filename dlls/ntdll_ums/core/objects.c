@@ -387,7 +387,7 @@ int32_t ums_object_becomes_real( struct ums_object *o )
     atomic_store( &o->stragglers, 1 );
     atomic_store( &o->real, 1 );
     if (alone) return o->state;
-    if (o->waits.first) keep_for_waits( o );
+    if (o->waits.first || o->moving.first) keep_for_waits( o );     /* moving: with another object */
     while (o->waits.first) move_wait( o->waits.first->wait );
     return o->state;
 }
@@ -408,8 +408,8 @@ struct ums_object *ums_object_follows( const struct ums_object *o )
     return NULL;
 }
 
-/* A wait for all of several objects is not ended here, because the host has the state of the
-   others. */
+/* A wait for all of several objects is not ended here, because the host has the state of the others
+   (end_waits_for_all, hook_objects_real.c). */
 int ums_object_claim( struct ums_object *o, int all )
 {
     struct object_link *link = o->moving.first, *next;

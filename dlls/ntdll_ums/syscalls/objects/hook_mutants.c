@@ -201,17 +201,6 @@ int ums_kept_wait_for_many( struct ums_call *call, struct ums_context *self, uin
     return 1;
 }
 
-/* The kept mutant is released already: only the wait is left. */
-static uint64_t wait_after_release( struct ums_call *call, struct ums_context *self )
-{
-    uint64_t args[UMS_MAX_ARGS] = { call->args[1], call->args[2], call->args[3] }, ret;
-    struct ums_call wait = ums_call_with( call, args );
-
-    wait.key = ums_object_wait_key();
-    if (ums_object_wait_for_one( &wait, self, &ret )) return ret;
-    return ums_object_wait_call( &wait, args, self );
-}
-
 /* The host signals, and finds that a keeper owns the mutant that the caller waits for. It is the
    caller's, so that wait is satisfied. */
 static uint64_t signal_and_acquire( struct ums_call *call, struct ums_context *self,
@@ -241,6 +230,6 @@ int ums_kept_signal_and_wait( struct ums_call *call, struct ums_context *self, u
     released = ums_kept_release( &thread, call->args[0], &before );
     ums_object_section_end( &section );
     if (!released && !is_mine( self, &thread, call->args[1], call->sp )) return 0;
-    *ret = released ? wait_after_release( call, self ) : signal_and_acquire( call, self, &thread );
+    *ret = released ? ums_object_wait_after_signal( call, self ) : signal_and_acquire( call, self, &thread );
     return 1;
 }

@@ -218,26 +218,30 @@ static int pulse_event( struct ums_call *call, struct ums_context *self, uint64_
     return operate_event( call, self, call->args[1], STRAGGLER_PULSE, ret );
 }
 
-/* A real semaphore needs no care for waits that arrive: its count does not merge releases. */
 static int release_semaphore( struct ums_call *call, struct ums_context *self, uint64_t *ret )
 {
+    const uint32_t count = (uint32_t)call->args[1];
     struct object_section section;
     struct ums_object *o;
-    int32_t before = 0;
-    int done = 0, released = 0;
+    int32_t before = 0, status = STATUS_SUCCESS;
+    int done = 0;
 
     if (!ums_object_find( call->args[0] )) return 0;
     ums_object_section_begin( &section, self, call->sp );
     if ((o = ums_object_lock( call->args[0] )))
     {
-        done = o->type == OBJECT_SEMAPHORE && !atomic_load( &o->real );
-        if (done) released = ums_object_release( o, (uint32_t)call->args[1], &before );
-        ums_objects_unlock();
+        if (o->type == OBJECT_SEMAPHORE && atomic_load( &o->real ))
+            done = ums_object_release_with_stragglers( o, call->args[0], count, &section, &before, &status );
+        else
+        {
+            if ((done = o->type == OBJECT_SEMAPHORE) && !ums_object_release( o, count, &before ))
+                status = STATUS_SEMAPHORE_LIMIT_EXCEEDED;
+            ums_objects_unlock();
+        }
     }
     ums_object_section_end( &section );
     if (!done) return 0;
-    *ret = released ? ums_store_ulong( call->args[2], (uint32_t)before )
-                    : (uint64_t)(NTSTATUS)STATUS_SEMAPHORE_LIMIT_EXCEEDED;
+    *ret = status ? (uint64_t)(NTSTATUS)status : ums_store_ulong( call->args[2], (uint32_t)before );
     return 1;
 }
 

@@ -130,6 +130,8 @@ uint64_t ums_object_wait_call( struct ums_call *call, const uint64_t *args, stru
 int ums_object_wait_for_one( struct ums_call *call, struct ums_context *self, uint64_t *ret );
 int ums_object_wait_for_many( struct ums_call *call, struct ums_context *self, uint64_t *ret );
 int ums_object_signal_and_wait( struct ums_call *call, struct ums_context *self, uint64_t *ret );
+/* What is left of SignalObjectAndWait when the signal is given. */
+uint64_t ums_object_wait_after_signal( struct ums_call *call, struct ums_context *self );
 
 /* ---- hook_objects_real.c ---- */
 
@@ -148,5 +150,11 @@ enum straggler_call { STRAGGLER_SET, STRAGGLER_RESET, STRAGGLER_PULSE };
    if the handle was closed meanwhile: then the host's call is made. */
 int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum straggler_call what,
                                 struct object_section *section, int32_t *before );
+/* The same for ReleaseSemaphore. *status: of the call, if it is done. */
+int ums_object_release_with_stragglers( struct ums_object *o, uint64_t handle, uint32_t count,
+                                        struct object_section *section, int32_t *before, int32_t *status );
+/* The same for the signal of SignalObjectAndWait. 1: it is given, only the wait is left. 0: the host's call
+   has to be made. */
+int ums_object_signal_with_stragglers( struct ums_object *o, uint64_t handle, struct object_section *section );
 
 #endif /* UMS_HOOK_OBJECTS_H */

@@ -68,6 +68,19 @@ static int refuse( struct ums_object *o, struct ums_context *self, uintptr_t sp 
     return 0;
 }
 
+/* No thread may get the handle of a local object before all calls are looked at: another one that makes
+   its first object at the same time does the same work once more, and does not rely on this one. Calls
+   that the hook learns of later look at ums_objects_made, so that is set first. */
+static void look_from_now_on( void )
+{
+    static _Atomic uint32_t looked;
+
+    if (atomic_load( &looked )) return;
+    atomic_store( &ums_objects_made, 1 );
+    ums_hook_look_at_all();
+    atomic_store( &looked, 1 );
+}
+
 /* The handle is put into the table before the program gets it. owner: of a mutant, or NULL. */
 static int create( struct ums_call *call, struct ums_context *self, struct ums_object *o,
                    const struct object_thread *owner, unsigned int state_index, uint64_t *ret )
@@ -94,7 +107,7 @@ static int create( struct ums_call *call, struct ums_context *self, struct ums_o
         ums_objects_unlock();
         ums_object_section_end( &section );
     }
-    if (!atomic_exchange( &ums_objects_made, 1 )) ums_hook_look_at_all();
+    look_from_now_on();
     if (!ums_handle_is_object( handle, ums_object_index( o ) )) return refuse( o, self, call->sp );
     ums_try_store( (void *)call->args[0], (uint64_t)(ULONG_PTR)handle );
     return 1;

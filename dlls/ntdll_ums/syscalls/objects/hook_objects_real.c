@@ -61,13 +61,13 @@ static NTSTATUS native_event( enum straggler_call what, HANDLE handle, int32_t *
     return (NTSTATUS)ums_call_native( &call, args );
 }
 
-static void native_release( HANDLE handle, int32_t count )
+static NTSTATUS native_release( HANDLE handle, uint32_t count, int32_t *before )
 {
     static _Atomic uint64_t known;
     struct ums_call call = { .key = find_key( "NtReleaseSemaphore", &known ) };
-    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, (uint64_t)count, 0 };
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, count, (uint64_t)(ULONG_PTR)before };
 
-    ums_call_native( &call, args );
+    return (NTSTATUS)ums_call_native( &call, args );
 }
 
 /* The call goes past the hook, because the caller holds the lock. The copy is in no handle table of
@@ -127,7 +127,7 @@ static void tell_host( struct ums_object *o, int again )
     state = ums_object_becomes_real( o );
     handle = ums_object_at_host( o );
     if (o->type == OBJECT_MUTANT || (again && is_signalled_at_host( handle, o->type ))) state = 0;
-    if (state && o->type == OBJECT_SEMAPHORE) native_release( handle, state );
+    if (state && o->type == OBJECT_SEMAPHORE) native_release( handle, (uint32_t)state, NULL );
     else if (state) native_event( STRAGGLER_SET, handle, &before );
     being_told = NULL;
     ums_object_is_real( o );
@@ -211,6 +211,39 @@ static struct ums_object *let_arrive( struct ums_object *o, uint64_t handle,
     return o;
 }
 
+/* Takes all that the wait is for at the host, if that is possible at once. Any thread can do so, because a
+   wait for several objects has no mutant among them (find_all). */
+static int takes_all( const struct object_wait *wait )
+{
+    static _Atomic uint64_t known;
+    const LARGE_INTEGER at_once = { .QuadPart = 0 };
+    struct ums_call call = { .key = find_key( "NtWaitForMultipleObjects", &known ) };
+    HANDLE handles[OBJECT_WAITS_MAX];
+    uint64_t args[UMS_MAX_ARGS] = { wait->count, (uint64_t)(ULONG_PTR)handles, 0 /* all */, FALSE,
+                                    (uint64_t)(ULONG_PTR)&at_once };
+    uint32_t i;
+
+    for (i = 0; i < wait->count; i++) handles[i] = ums_object_at_host( wait->links[i].object );
+    return (NTSTATUS)ums_call_native( &call, args ) == STATUS_WAIT_0;
+}
+
+/* The object was signalled at the host. A wait for all of several objects that still moves would look there
+   only when its thread runs, and a reset, or a second set that is merged with the first, may come before
+   that. */
+static void end_waits_for_all( struct ums_object *o )
+{
+    struct object_link *link = o->moving.first, *next;
+
+    if (ums_objects_are_alone()) return;
+    for (; link; link = next)
+    {
+        struct object_wait *wait = link->wait;
+
+        next = link->next;
+        if (wait->all && wait->count > 1 && takes_all( wait )) ums_object_end_wait( wait, STATUS_SUCCESS );
+    }
+}
+
 /* If the event is signalled and waits arrive, the signal is for one of them. A second set would be
    merged with it, and a reset would take it away. So both let that wait take it first. */
 int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum straggler_call what,
@@ -230,8 +263,39 @@ int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum stra
         o = let_arrive( o, handle, section, sp );
     if (!o) return 0;
     native_event( what, o->handle, before );
+    if (what == STRAGGLER_SET) end_waits_for_all( o );
     ums_objects_unlock();
     return 1;
+}
+
+/* A release is for the waits that move, one each; only what is left is given to the host. The host does not
+   merge releases, but it refuses those above the limit, and what it has at this moment may be for a wait
+   that arrives. A count of 0, or above the limit, is for the host to answer. */
+int ums_object_release_with_stragglers( struct ums_object *o, uint64_t handle, uint32_t count,
+                                        struct object_section *section, int32_t *before, int32_t *status )
+{
+    uintptr_t sp = (uintptr_t)__builtin_frame_address( 0 );
+    uint32_t rest = count;
+
+    *before = 0;
+    *status = STATUS_SUCCESS;
+    if (o->arriving > o->overdue && !(o = let_arrive( o, handle, section, sp ))) return 0;
+    if (count <= (uint32_t)o->limit) while (rest && ums_object_claim( o, 0 )) rest--;
+    if (rest || !count) *status = native_release( o->handle, rest, before );
+    end_waits_for_all( o );
+    ums_objects_unlock();
+    return 1;
+}
+
+int ums_object_signal_with_stragglers( struct ums_object *o, uint64_t handle, struct object_section *section )
+{
+    uintptr_t sp = (uintptr_t)__builtin_frame_address( 0 );
+    const int all = o->type == OBJECT_NOTIFICATION;
+    const int claimed = ums_object_claim( o, all );
+
+    if (!claimed && !all && o->arriving > o->overdue) o = let_arrive( o, handle, section, sp );
+    if (o) ums_objects_unlock();
+    return claimed && !all;                     /* a manual-reset event is set for later waits, too */
 }
 
 /* ---- looking for handles ---- */

@@ -19,6 +19,7 @@
 #include "syscalls/objects/hook_objects.h"
 #include "host/ke_win32.h"
 #include "record/record.h"
+#include "syscalls/threads/threads.h"
 
 struct wait_call
 {
@@ -254,6 +255,38 @@ int ums_object_wait_for_one( struct ums_call *call, struct ums_context *self, ui
     return ums_kept_wait_for_one( call, self, ret );
 }
 
+uint64_t ums_object_wait_after_signal( struct ums_call *call, struct ums_context *self )
+{
+    uint64_t args[UMS_MAX_ARGS] = { call->args[1], call->args[2], call->args[3] }, ret;
+    struct ums_call wait = ums_call_with( call, args );
+
+    wait.key = ums_object_wait_key();
+    if (ums_object_wait_for_one( &wait, self, &ret )) return ret;
+    return ums_object_wait_call( &wait, args, self );
+}
+
+/* The signal of a real object is for a wait that still moves, if there is one. Nothing is signalled if the
+   host would refuse the wait. Not closed: two threads that do this at the same time, or one of them sets
+   the event, while waits arrive; their signals may merge, because the host's call is made without the
+   lock. */
+static int signal_stragglers( struct ums_call *call, struct ums_context *self )
+{
+    struct object_section section;
+    struct ums_object *o;
+    int done = 0;
+
+    if (!ums_object_find( call->args[0] ) || !ums_has_access( (HANDLE)call->args[1], SYNCHRONIZE )) return 0;
+    ums_object_section_begin( &section, self, call->sp );
+    if ((o = ums_object_lock( call->args[0] )))
+    {
+        if (atomic_load( &o->real ) && o->type != OBJECT_MUTANT)
+            done = ums_object_signal_with_stragglers( o, call->args[0], &section );
+        else ums_objects_unlock();
+    }
+    ums_object_section_end( &section );
+    return done;
+}
+
 /* NtSignalAndWaitForSingleObject( signal, handle, alertable, timeout ). The signal and the begin of
    the wait are one step under the lock. After that it is a wait for one object, and that is the
    call which is made at the host if the object becomes real. */
@@ -274,7 +307,9 @@ int ums_object_signal_and_wait( struct ums_call *call, struct ums_context *self,
     }
     ums_object_make_real( call->args[0], NAMED, self, call->sp );
     ums_object_make_real( call->args[1], NAMED, self, call->sp );
-    return ums_kept_signal_and_wait( call, self, ret );
+    if (!signal_stragglers( call, self )) return ums_kept_signal_and_wait( call, self, ret );
+    *ret = ums_object_wait_after_signal( call, self );
+    return 1;
 }
 
 /* Returns how many of the objects are local; -1 if the handles cannot be read. *twice: one object
