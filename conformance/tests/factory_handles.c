@@ -176,6 +176,28 @@ static HANDLE make_event( HANDLE port, int number )
     return CreateEventW( NULL, FALSE, FALSE, NULL );
 }
 
+/* 4.3, 4.4 DUPLICATE_CLOSE_SOURCE closes the source even if there is nowhere to copy it to [doc: DuplicateHandle] */
+START_TEST( factory_handle_closed_by_copy )
+{
+    static struct factory factory;
+    HANDLE next, port;
+
+    if (!factory_open( &factory ) || !(port = factory_port( 0 ))) return;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.released, 1 ), "2.5 no worker\n" );
+    DuplicateHandle( GetCurrentProcess(), factory.handle, NULL, NULL, 0, FALSE, DUPLICATE_CLOSE_SOURCE );
+    STATUS_IS( "4.4", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_INVALID_HANDLE );
+    unverified ok( factory_gone( &factory, 1 ), "2.6 the worker waits %d ms after the last close\n", WAIT_BOUND );
+    if ((next = reuse( factory.handle, make_event, port )))
+    {
+        STATUS_IS( "4.4", pNtReleaseWorkerFactoryWorker( next ), STATUS_OBJECT_TYPE_MISMATCH );
+        CloseHandle( next );
+    }
+    CloseHandle( port );
+    CloseHandle( factory.port );
+    CloseHandle( factory.gate );
+}
+
 static HANDLE make_factory( HANDLE port, int number )
 {
     return factory_create( port, JUNK, NULL, 1000 + number );

@@ -164,6 +164,26 @@ START_TEST( factory_threads_idle )
     factory_close( &factory );
 }
 
+/* 2.4 the longest times are no times at all: NT's "infinite" is the smallest number */
+START_TEST( factory_threads_idle_never )
+{
+    static const LONGLONG never[] = { MINLONGLONG, MAXLONGLONG, MINLONGLONG + 1 };
+    static struct factory factory;
+    unsigned int i;
+
+    if (!factory_open( &factory )) return;
+    for (i = 0; i < ARRAYSIZE(never); i++)
+    {
+        unverified ok( !factory_set_time( factory.handle, WorkerFactoryTimeout, never[i] ) &&
+                           !factory_set_time( factory.handle, WorkerFactoryIdleTimeout, never[i] ),
+                       "1.3 time-out %u is refused\n", i );
+        STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+        ok( factory_reach( &factory.released, (LONG)i + 1 ), "2.5 no worker\n" );
+        unverified ok( factory_stays( &factory.ended, 0 ), "2.4 it ended at once\n" );
+    }
+    factory_close( &factory );
+}
+
 #define BUSY_IDLE 500                           /* ms */
 
 /* One after the other for longer than the time-out. The longest that it can have been idle, in ms. */

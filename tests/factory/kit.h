@@ -35,6 +35,7 @@
     X( nobody_looks_where_no_packet_waits ) \
     X( packets_come_in_order_and_in_batches ) \
     X( one_release_a_wait ) \
+    X( one_release_a_batch ) \
     X( neither_source_starves_the_other ) \
     X( a_full_ring_takes_no_more ) \
     X( a_drain_leaves_what_was_promised ) \

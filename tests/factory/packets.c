@@ -59,6 +59,36 @@ void one_release_a_wait( void **state )
     finish( f );
 }
 
+/* However the two sources are mixed: two releases in one batch would keep one from other hands. */
+void one_release_a_batch( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f );
+    struct ums_packet packets[8];
+    int i, turns, releases = 3, posted = 5;
+    ums_status status;
+    uint32_t n;
+
+    (void)state;
+    for (i = 1; i <= posted; i++) post( f, i );
+    for (i = 0; i < releases; i++) ums_factory_release( f );
+    for (turns = 0; pending( f ); turns++)
+    {
+        int found = 0;
+
+        assert_true( ums_factory_wait_begin( f, a, packets, 3, &n, &status ) );
+        for (i = 0; i < (int)n; i++) if (!packets[i].key) found++;
+        assert_true( found <= 1 );
+        releases -= found;
+        posted -= (int)n - found;
+    }
+    assert_int_equal( releases, 0 );
+    assert_int_equal( posted, 0 );
+    assert_true( turns <= 4 );                  /* and releases do not wait for the last packet */
+    ends( a );
+    finish( f );
+}
+
 void neither_source_starves_the_other( void **state )
 {
     struct ums_factory *f = factory( 2, 0 );

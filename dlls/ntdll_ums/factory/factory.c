@@ -177,7 +177,8 @@ int ums_queue_is_served( const struct ums_queue *q )
     {
         struct ums_factory *f = ums_pool_any( &ums_factory_pool, i );
 
-        if (!ums_factory_hold( f )) continue;
+        /* looked at first, since there may be many; it may be another one's when it is held */
+        if (__atomic_load_n( &f->queue, __ATOMIC_RELAXED ) != q || !ums_factory_hold( f )) continue;
         served = f->queue == q && serves( f );
         ums_factory_unref( f );
     }
@@ -261,14 +262,25 @@ struct ums_hand *ums_factory_make( struct ums_factory *f )
     return h;
 }
 
+/* A time may be relative, and then it is negative. The smallest one is for ever. */
+static int64_t distance( int64_t time )
+{
+    if (time == INT64_MIN) return INT64_MAX;
+    return time < 0 ? -time : time;
+}
+
+static int64_t later_than( int64_t begin, int64_t time )
+{
+    return time > INT64_MAX - begin ? INT64_MAX : begin + time;
+}
+
 void ums_factory_made( struct ums_factory *f, struct ums_hand *h, ums_status status )
 {
-    int64_t retry = atomic_load( &f->retry_timeout );
+    int64_t retry = distance( atomic_load( &f->retry_timeout ) );
 
-    if (retry < 0) retry = -retry;
     atomic_store( &f->creating, 0 );
     atomic_store( &f->last_status, status );
-    atomic_store( &f->retry_at, status ? ke_clock() + (retry ? retry : FACTORY_RETRY) : 0 );
+    atomic_store( &f->retry_at, status ? later_than( ke_clock(), retry ? retry : FACTORY_RETRY ) : 0 );
     if (status) ums_hand_exits( h );
 }
 
@@ -415,11 +427,6 @@ ums_status ums_factory_set( struct ums_factory *f, uint32_t info_class, uint64_t
 
 /* ---- a hand waits ---- */
 
-static int64_t distance( int64_t time )
-{
-    return time < 0 ? -time : time;
-}
-
 /* When has it been idle for too long? After the shorter of the two times that are set; 0 is no
    limit [guess]. A hand that must stay for the minimum has no limit either. */
 static int64_t idle_until( const struct ums_factory *f, const struct ums_hand *h, int64_t begin )
@@ -429,7 +436,7 @@ static int64_t idle_until( const struct ums_factory *f, const struct ums_hand *h
 
     if (!idle || (other && other < idle)) idle = other;
     if (!idle || h->guest || atomic_load( &f->staying ) <= atomic_load( &f->min )) return 0;
-    return begin + idle;
+    return idle > INT64_MAX - begin ? 0 : begin + idle;
 }
 
 /* If several want to leave at once, only as many as the minimum permits. */
@@ -444,11 +451,12 @@ static int may_leave( struct ums_factory *f, struct ums_hand *h )
 }
 
 /* Its factory was shut down. Its place, and a packet that it was given, go to another factory of
-   the port. */
+   the port, or the packet goes back into the port. */
 static ums_status goes_without( struct ums_hand *h )
 {
     ums_hand_rest( h );
     ums_queue_check( h->queue );
+    if (ums_queue_must_return( h->queue )) ke_manager_wake();
     return ums_guess.wait_shut;
 }
 

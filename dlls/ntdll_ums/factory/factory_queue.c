@@ -159,7 +159,7 @@ static void packet_take( struct ums_queue *q, struct ums_packet *packet )
 
 int ums_queue_release( struct ums_queue *q )
 {
-    if (atomic_fetch_add( &q->releases, 1 ) == UINT32_MAX / 2)
+    if (atomic_fetch_add( &q->releases, 1 ) >= UINT32_MAX / 2)
     {
         atomic_fetch_sub( &q->releases, 1 );
         return 0;
@@ -450,7 +450,7 @@ void ums_hand_poke( struct ums_hand *h )
     ke_wake( &h->word, 0 );
 }
 
-/* More than one only of the port's own packets. Released items are meant to run side by side, and a
+/* More than one only of the port's own packets: at most the first one is a release. Released items are meant to run side by side, and a
    hand that blocks while it has several would keep the others from them. */
 uint32_t ums_hand_take( struct ums_hand *h, struct ums_packet *packets, uint32_t count )
 {
@@ -458,8 +458,9 @@ uint32_t ums_hand_take( struct ums_hand *h, struct ums_packet *packets, uint32_t
     uint32_t n = 0;
 
     hand_move( h, HAND_GIVEN, HAND_RUNNING );
-    do packet_take( q, &packets[n++] );
-    while (n < count && ums_queue_has_fetched( q ) && pending_take( q ));
+    packet_take( q, &packets[n++] );
+    while (n < count && ums_queue_drain( q, &packets[n] )) n++;
+    if (n > 1) atomic_store_explicit( &q->turn, 1, memory_order_relaxed );     /* releases are next */
     if (atomic_load( &q->full ) && ums_queue_room( q )) ke_manager_wake();
     return n;
 }

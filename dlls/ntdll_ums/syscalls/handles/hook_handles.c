@@ -66,7 +66,8 @@ int ums_close_known( enum object_kind kind, struct ums_call *call, struct ums_co
     return 1;
 }
 
-/* A copy and a close in one call may give the same value again. */
+/* A copy and a close in one call may give the same value again. The source is closed even if nothing is
+   copied [doc: DuplicateHandle]. */
 uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *call,
                                 struct ums_context *self )
 {
@@ -91,10 +92,10 @@ uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *cal
     if ((ULONG)args[6] & DUPLICATE_CLOSE_SOURCE) now = ums_handle_closing( handle, &before );
     ums_object_closing( now, before, self, call->sp );
     status = (NTSTATUS)ums_call_native( call, args );
-    if (!status) ums_object_closed( now, before, self, call->sp );
+    ums_object_closed( now, before, self, call->sp );
     if (!status && args[3] && ums_is_this_process( (HANDLE)args[2] ) &&
         ums_try_load( (const void *)args[3], &copy )) ums_handle_copied( (HANDLE)copy, before );
-    ums_handle_closed( handle, now, before, status );
+    ums_handle_closed( handle, now, before, STATUS_SUCCESS );
     if (f) ums_factory_unref( f );
     return (uint64_t)status;
 }
