@@ -7,6 +7,24 @@
 
 #include "kit.h"
 
+/* The manager may look while the hand is still being taken out of the counts. */
+void nobody_frees_a_hand_before_it_is_gone( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    assert_true( ums_hand_exits( a ) );
+    atomic_store( &a->gone, 0 );                /* as in the middle of it */
+    if (atomic_load( &a->word ) & HAND_LINKED) ums_queue_purge( a->queue );
+    assert_false( ums_hand_free( a ) );
+    atomic_store( &a->gone, 1 );
+    assert_true( ums_hand_free( a ) );
+    ums_factory_unref( f );
+    finish( f );
+}
+
 void a_hand_that_ends_takes_nothing_along( void **state )
 {
     struct ums_factory *f = factory( 1, 0 );

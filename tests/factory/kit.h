@@ -48,6 +48,7 @@
     X( nobody_leaves_below_the_minimum ) \
     X( who_is_about_to_sleep_is_told ) \
     X( a_hand_that_ends_takes_nothing_along ) \
+    X( nobody_frees_a_hand_before_it_is_gone ) \
     X( an_ended_hand_on_the_stack_is_passed_over ) \
     X( the_four_conditions ) \
     X( who_is_on_its_way_is_counted_on ) \

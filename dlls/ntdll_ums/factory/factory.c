@@ -291,6 +291,8 @@ static void uncount( struct ums_factory *f, struct ums_hand *h )
     if (atomic_exchange( &h->coming, 0 )) atomic_fetch_sub( &f->coming, 1 );
 }
 
+/* The manager frees the hand, and perhaps its factory, when `gone` is set: nothing of them is touched
+   after that. A thread that is ended in here keeps both for ever; it runs some instructions. */
 int ums_hand_exits( struct ums_hand *h )
 {
     struct ums_factory *f = atomic_load( &h->factory );
@@ -305,6 +307,7 @@ int ums_hand_exits( struct ums_hand *h )
         if (!atomic_load( &h->leaving )) atomic_fetch_sub( &f->staying, 1 );
     }
     ums_queue_check( h->queue );
+    atomic_store( &h->gone, 1 );
     ke_manager_wake();
     return 1;
 }
@@ -323,7 +326,7 @@ struct ums_hand *ums_hand_guest( struct ums_factory *f )
 
 int ums_hand_free( struct ums_hand *h )
 {
-    if (!ums_hand_reap( h )) return 0;
+    if (!atomic_load( &h->gone ) || !ums_hand_reap( h )) return 0;
     ums_pool_free( &ums_hand_pool, h );
     return 1;
 }

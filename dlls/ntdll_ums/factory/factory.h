@@ -78,6 +78,7 @@ struct ums_hand
     _Atomic uint32_t entered;                   /* is counted in queue->in_kernel */
     uint32_t guest;                             /* its thread was not made by the factory */
     uint32_t spins;                             /* how often it reads its word before it sleeps */
+    _Atomic uint32_t gone;                      /* ended, and nobody uses it any more */
     uint32_t seen;                              /* manager only: the word at the last look */
     void *thread;                               /* manager only: a handle */
 };

@@ -271,7 +271,10 @@ static void look_at_hands( struct round *round )
         struct ums_hand *h = ums_pool_any( &ums_hand_pool, i );
         enum hand_state state = hand_state( atomic_load( &h->word ) );
 
-        if (state == HAND_ENDED) bury( h );
+        if (state == HAND_ENDED)
+        {
+            if (atomic_load( &h->gone )) bury( h );
+        }
         else if (state != HAND_FREE && h->thread)
         {
             round->active = 1;

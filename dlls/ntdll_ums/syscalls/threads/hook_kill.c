@@ -22,13 +22,21 @@
 #include "host/thread.h"
 #include "syscalls/threads/threads.h"
 
+/* The thread was ended. Its hand is looked up now: the manager may have seen the end first, and have freed
+   the hand for another thread. */
+static void hand_killed( uint32_t tid )
+{
+    struct ums_hand *h = ums_hand_of_thread( tid );
+
+    if (h) ums_hand_exits( h );
+}
+
 /* A worker is killed only when it is off its carrier. Otherwise the carrier would continue with the
    stack and the TEB of a thread that no longer exists. */
 static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
                              struct ums_context *self )
 {
     uint32_t tid = atomic_load( &target->tid );
-    struct ums_hand *h = ums_hand_of_thread( tid );
     struct hold hold;
     NTSTATUS status;
 
@@ -40,7 +48,7 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     {
         ke_thread_ended( target );
         ums_worker_killed( target );
-        if (h) ums_hand_exits( h );
+        hand_killed( tid );
         ums_objects_thread_gone( tid );
         ums_thread_ends( THREAD_HOME );
     }
@@ -89,7 +97,6 @@ static NTSTATUS kill_plain( struct ums_call *call )
 {
     HANDLE thread = (HANDLE)call->args[0], own;
     uint32_t tid = ums_pool_made( &ums_factory_pool ) || ums_waits_here ? ums_thread_id( thread ) : 0;
-    struct ums_hand *h = NULL;
     CONTEXT context;
     NTSTATUS status;
 
@@ -103,10 +110,9 @@ static NTSTATUS kill_plain( struct ums_call *call )
         ums_resume_native( own, NULL );
         ke_let_advance();
     }
-    h = ums_hand_of_thread( tid );
     if (!(status = native( call )))
     {
-        if (h) ums_hand_exits( h );
+        hand_killed( tid );
         ke_timer_killed( tid );
         ums_objects_thread_gone( tid );
     }
