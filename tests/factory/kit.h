@@ -53,6 +53,7 @@
     X( the_four_conditions ) \
     X( who_is_on_its_way_is_counted_on ) \
     X( the_manager_is_told_once ) \
+    X( a_release_asks_the_other_factory ) \
     X( a_creation_that_failed_is_tried_later ) \
     X( the_minimum_needs_no_packet ) \
     X( shutting_down_counts_who_is_not_ready ) \

@@ -76,13 +76,16 @@ void a_call_that_may_block_counts_after_the_second_look( void **state )
     atomic_store( &manager_wakes, 0 );
     assert_true( ums_hand_enters( b ) );
     assert_int_equal( atomic_load( &manager_wakes ), 1 );       /* somebody has to look */
-    assert_true( ums_queue_watch( f->queue ) );
+    assert_true( ums_queue_watch( f->queue, 100 ) );
     assert_int_equal( state_of( a ), HAND_WAITING );
     ums_hand_is_back( b );                              /* quick: nothing has happened */
     assert_true( ums_hand_enters( b ) );
-    assert_true( ums_queue_watch( f->queue ) );         /* another call: the first look */
+    now += 100;
+    assert_true( ums_queue_watch( f->queue, 100 ) );    /* another call: the first look */
+    assert_true( ums_queue_watch( f->queue, 100 ) );    /* a look for another reason, at once */
     assert_int_equal( state_of( a ), HAND_WAITING );
-    assert_false( ums_queue_watch( f->queue ) );
+    now += 100;
+    assert_false( ums_queue_watch( f->queue, 100 ) );
     is_given( a );
     assert_int_equal( state_of( b ), HAND_BLOCKED );
     ums_hand_is_back( b );
@@ -107,7 +110,7 @@ void nobody_looks_where_no_packet_waits( void **state )
     ums_factory_release( f );                           /* now one does */
     assert_int_equal( atomic_load( &manager_wakes ), 1 );
     ums_hand_is_back( a );
-    assert_false( ums_queue_watch( f->queue ) );
+    assert_false( ums_queue_watch( f->queue, 0 ) );
     ends( a );
     finish( f );
 }

@@ -116,7 +116,7 @@ static void *storm_manager( void *arg )
         }
         for (i = 0; i < 8 && key < ROUNDS && ums_queue_room( f->queue ); i++) post( f, ++key );
         ums_queue_check( f->queue );
-        ums_queue_watch( f->queue );
+        ums_queue_watch( f->queue, 0 );
         for (i = 0; i < ums_pool_made( &ums_hand_pool ); i++)
         {
             h = ums_pool_any( &ums_hand_pool, i );

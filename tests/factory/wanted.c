@@ -129,3 +129,31 @@ void the_minimum_needs_no_packet( void **state )
     ends( b );
     finish( f );
 }
+
+/* The factory that gets the release has no thread for it, and may make none. */
+void a_release_asks_the_other_factory( void **state )
+{
+    struct ums_factory *f = factory( 4, 1 ), *g;
+    struct ums_hand *a = hand( f );
+
+    (void)state;
+    atomic_fetch_add( &f->queue->refs, 1 );
+    g = ums_factory_alloc( f->queue, 4 );
+    assert_non_null( g );
+    atomic_store( &g->binding, 1 );
+    ums_factory_release( f );
+    assert_true( begins( f, a ) );
+    assert_true( ums_hand_block( a ) );
+    atomic_store( &g->asked, 0 );               /* the manager has looked */
+    atomic_store( &manager_wakes, 0 );
+    ums_factory_release( f );
+    assert_int_equal( atomic_load( &manager_wakes ), 1 );
+    assert_true( ums_factory_wants( g ) );
+    assert_false( ums_factory_wants( f ) );
+    ums_hand_back( a );
+    assert_true( begins( f, a ) );
+    assert_false( begins( f, a ) );
+    ends( a );
+    finish( g );
+    finish( f );
+}

@@ -229,7 +229,9 @@ static void check_often( struct ums_factory *f )
     union queue_word word = ums_queue_load( f->queue );
 
     if (!word.pending) return;
-    if (word.running >= f->queue->concurrency) ums_queue_check( f->queue );
+    /* another factory of the port may want a thread for what this one has no thread for */
+    if (word.running >= f->queue->concurrency ||
+        (atomic_load( &f->queue->refs ) > 1 && !ums_factory_wants( f ))) ums_queue_check( f->queue );
     else factory_check( f );
 }
 
@@ -527,7 +529,7 @@ void ums_hand_is_back( struct ums_hand *h )
 }
 
 /* watched is cleared before a last look: a hand that enters a call after that sets it again. */
-int ums_queue_watch( struct ums_queue *q )
+int ums_queue_watch( struct ums_queue *q, int64_t grace )
 {
     struct ums_hand *h;
     uint32_t i = 0;
@@ -535,7 +537,7 @@ int ums_queue_watch( struct ums_queue *q )
 
     if (!atomic_load( &q->watched )) return 0;
     if (ums_queue_load( q ).pending)
-        while ((h = next_hand( &i ))) if (h->queue == q) again |= ums_hand_watch( h );
+        while ((h = next_hand( &i ))) if (h->queue == q) again |= ums_hand_watch( h, grace );
     if (!again) atomic_store( &q->watched, 0 );
     ums_queue_check( q );
     return atomic_load( &q->watched ) != 0;

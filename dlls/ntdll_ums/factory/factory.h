@@ -79,6 +79,7 @@ struct ums_hand
     uint32_t guest;                             /* its thread was not made by the factory */
     uint32_t spins;                             /* how often it reads its word before it sleeps */
     _Atomic uint32_t gone;                      /* ended, and nobody uses it any more */
+    int64_t  seen_at;                           /* manager only: when it first had that word */
     uint32_t seen;                              /* manager only: the word at the last look */
     void *thread;                               /* manager only: a handle */
 };
@@ -201,9 +202,10 @@ void ums_hand_rest( struct ums_hand *h );       /* stop running; a packet that i
 int  ums_hand_block( struct ums_hand *h );      /* stop counting as running; 0: did not count */
 int  ums_hand_enter_kernel( struct ums_hand *h );
 void ums_hand_back( struct ums_hand *h );
-/* Manager only. If the hand is in the same call as at the last look, it is blocked from now on. 0: it is
-   not in a call. */
-int  ums_hand_watch( struct ums_hand *h );
+/* Manager only. If the hand has been in the same call since a look that is `grace` ago, it is blocked from
+   now on. The manager looks more often, for each factory of a port and for each packet. 0: it is not in a
+   call. */
+int  ums_hand_watch( struct ums_hand *h, int64_t grace );
 /* The thread of the hand has ended, or will end without calling us again. 0: this was known. */
 int  ums_hand_ended( struct ums_hand *h );
 /* Manager only: free the slot of an ended hand if it is on no stack any more. */
@@ -271,7 +273,7 @@ void ums_factory_made( struct ums_factory *f, struct ums_hand *h, ums_status sta
 /* The queue has changed, for example it has new packets: does one of its factories need a hand? */
 void ums_queue_check( struct ums_queue *q );
 /* Check whether hands in calls are blocked. 1: check again after the grace period */
-int  ums_queue_watch( struct ums_queue *q );
+int  ums_queue_watch( struct ums_queue *q, int64_t grace );
 /* Free the slot of an ended hand that is on no stack any more. 0: not yet */
 int  ums_hand_free( struct ums_hand *h );
 

@@ -506,7 +506,7 @@ void ums_hand_back( struct ums_hand *h )
     if (hand_move( h, HAND_BLOCKED, HAND_RUNNING )) ums_queue_back( h->queue );
 }
 
-int ums_hand_watch( struct ums_hand *h )
+int ums_hand_watch( struct ums_hand *h, int64_t grace )
 {
     uint32_t word = atomic_load( &h->word );
 
@@ -514,8 +514,10 @@ int ums_hand_watch( struct ums_hand *h )
     if (word != h->seen)
     {
         h->seen = word;
+        h->seen_at = ke_clock();
         return 1;
     }
+    if (ke_clock() - h->seen_at < grace) return 1;
     if (atomic_compare_exchange_strong( &h->word, &word, with_state( word, HAND_BLOCKED ) ))
         ums_queue_give( h->queue, 0, 1 );
     return 0;
