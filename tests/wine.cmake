@@ -21,6 +21,12 @@ function(ums_add_wine_test name)
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 60)
     endif()
+    # A program that ends with a crash before its first word must not look like a lost start (scripts/run_tests.sh). A script
+    # reads what winerun prints.
+    list(GET arg_COMMAND 0 first)
+    if(first IN_LIST UMS_WINE_RUN)
+        list(APPEND arg_ENVIRONMENT UMS_TELL=1)
+    endif()
     foreach(wine IN LISTS UMS_WINES)
         add_test(NAME ${name}.${wine} COMMAND ${arg_COMMAND})
         set_tests_properties(${name}.${wine} PROPERTIES

@@ -327,7 +327,7 @@ struct mutant_information               /* MUTANT_BASIC_INFORMATION */
 
 static LONG (WINAPI *query_mutant)( HANDLE, int, void *, ULONG, ULONG * );
 static LONG (WINAPI *test_alert)( void );
-static struct { LONG owned, not_owned, alerts, timers, wrong_thread; } asked;
+static struct { LONG owned, not_owned, alerts, late, timers, wrong_thread; } asked;
 
 static void CALLBACK alert_routine( ULONG_PTR id )
 {
@@ -360,6 +360,7 @@ static DWORD asking_body( struct kit_worker *worker )
         QueueUserAPC( alert_routine, worker->thread, (ULONG_PTR)id );
         kit_yield( worker, NULL );
         test_alert();
+        if (asked.alerts != i + 1) asked.late++;
         kit_yield( worker, NULL );
         SetWaitableTimer( timer, &due, 0, timer_routine, id, FALSE );
         SleepEx( KIT_LIMIT, TRUE );
@@ -387,6 +388,7 @@ START_TEST( scenario_identity_asks )
     ok( asked.owned == ASK_ROUNDS, "B27: %ld times the owner of its mutex, expected %d\n", asked.owned, ASK_ROUNDS );
     ok( asked.not_owned == 1, "B27: still the owner of a mutex that it has released\n" );
     ok( asked.alerts == ASK_ROUNDS, "B27: %ld routines ran, expected %d\n", asked.alerts, ASK_ROUNDS );
+    ok( !asked.late, "B27: %ld routines had not run behind NtTestAlert\n", asked.late );
     ok( asked.timers == ASK_ROUNDS, "B27: %ld timers' routines ran, expected %d\n", asked.timers, ASK_ROUNDS );
     ok( !asked.wrong_thread, "B27: %ld routines ran in another thread\n", asked.wrong_thread );
     kit_check();

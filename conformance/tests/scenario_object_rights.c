@@ -1,5 +1,5 @@
 /*
- * Scenarios: events and semaphores whose handles have not all rights.
+ * Scenarios: events, semaphores and mutexes whose handles have not all rights.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -25,6 +25,7 @@
     X( NtQueryEvent, ( HANDLE, ULONG, void *, ULONG, ULONG * ) ) \
     X( NtReleaseSemaphore, ( HANDLE, ULONG, ULONG * ) ) \
     X( NtQuerySemaphore, ( HANDLE, ULONG, void *, ULONG, ULONG * ) ) \
+    X( NtQueryMutant, ( HANDLE, ULONG, void *, ULONG, ULONG * ) ) \
     X( NtWaitForSingleObject, ( HANDLE, BOOLEAN, const LARGE_INTEGER * ) ) \
     X( NtWaitForMultipleObjects, ( ULONG, const HANDLE *, ULONG, BOOLEAN, const LARGE_INTEGER * ) ) \
     X( NtSignalAndWaitForSingleObject, ( HANDLE, HANDLE, BOOLEAN, const LARGE_INTEGER * ) )
@@ -118,6 +119,21 @@ static void ask_made_with( ACCESS_MASK access )
     CloseHandle( semaphore );
 }
 
+/* A mutex that is free, or the caller's, before its handle is copied. The copy has these rights. */
+static void ask_mutex( ACCESS_MASK access, BOOL owned )
+{
+    HANDLE mutex = CreateMutexW( NULL, owned, NULL ), copy = copy_with( mutex, access, 0 );
+    ULONG info[2];
+
+    expect( "NtQueryMutant", access, QUERY_STATE, pNtQueryMutant( copy, 0, info, sizeof(info), NULL ), SUCCESS );
+    expect( "wait for a mutex", access, SYNCHRONIZE, pNtWaitForSingleObject( copy, FALSE, &none ), SUCCESS );
+    expect( "wait for several, a mutex", access, SYNCHRONIZE,
+            pNtWaitForMultipleObjects( 1, &copy, 1, FALSE, &none ), SUCCESS );
+    while (ReleaseMutex( mutex )) ;
+    CloseHandle( copy );
+    CloseHandle( mutex );
+}
+
 /* The copy has these rights; the first handle keeps all, or is no more. */
 static void ask_copy_with( ACCESS_MASK access, DWORD options )
 {
@@ -152,6 +168,8 @@ static void ask_all( void )
         ask_made_with( rights[i] );
         ask_copy_with( rights[i], 0 );
         ask_copy_with( rights[i], DUPLICATE_CLOSE_SOURCE );
+        ask_mutex( rights[i] & ~MODIFY_STATE, FALSE );
+        ask_mutex( rights[i] & ~MODIFY_STATE, TRUE );
     }
 }
 

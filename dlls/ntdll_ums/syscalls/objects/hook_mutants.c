@@ -71,7 +71,7 @@ static int look_at_mutant( struct ums_call *call, const struct object_thread *se
         words[1] = (uint32_t)(o->owner.tid == self->tid) | (o->abandoned != 0) << 8;
         ums_objects_unlock();
     }
-    if (!done && ums_any_kept() && (done = ums_kept_state( self, call->args[0], &state )))
+    if (!done && ums_any_kept() && (done = ums_kept_state( self, call->args[0], MUTANT_QUERY_STATE, &state )))
     {
         words[0] = (uint32_t)state;
         words[1] = 1;
@@ -121,7 +121,7 @@ static int is_mine( struct ums_context *self, const struct object_thread *thread
     int mine;
 
     ums_object_section_begin( &section, self, sp );
-    mine = ums_kept_state( thread, handle, &state );
+    mine = ums_kept_state( thread, handle, SYNCHRONIZE, &state );
     ums_object_section_end( &section );
     return mine;
 }

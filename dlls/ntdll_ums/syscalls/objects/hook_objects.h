@@ -104,8 +104,9 @@ enum naming { NAMED, PERHAPS_NAMED };
 struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle, enum naming naming,
                                          struct object_section *section, uintptr_t sp );
 /* These are called in a section, without the lock, by the thread that a keeper may own this mutant
-   for, and return 0 if none does. They ask the host for each. */
-int ums_kept_state( const struct object_thread *self, uint64_t handle, int32_t *state );
+   for, and return 0 if none does, or the handle lacks `access` (to wait: SYNCHRONIZE). They ask the host for
+   each. */
+int ums_kept_state( const struct object_thread *self, uint64_t handle, uint32_t access, int32_t *state );
 int ums_kept_acquire( const struct object_thread *self, uint64_t handle );
 /* The host's mutant is free when this returns, if that was the last one. */
 int ums_kept_release( const struct object_thread *self, uint64_t handle, int32_t *before );

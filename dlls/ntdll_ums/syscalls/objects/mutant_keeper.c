@@ -114,6 +114,16 @@ static int is_same( HANDLE handle, HANDLE other )
     return !(NTSTATUS)ums_native_call( "NtCompareObjects", args );
 }
 
+/* ums_has_access is a call that the hook sees. */
+static int has_right( HANDLE handle, ACCESS_MASK access )
+{
+    OBJECT_BASIC_INFORMATION info;
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, ObjectBasicInformation,
+                                    (uint64_t)(ULONG_PTR)&info, sizeof(info) };
+
+    return !(NTSTATUS)ums_native_call( "NtQueryObject", args ) && (info.GrantedAccess & access) == access;
+}
+
 /* ---- the keeper ---- */
 
 static void to_state( struct keeper *k, enum keeper_state state )
@@ -497,13 +507,14 @@ struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle, 
 
 /* ---- the owner ---- */
 
-/* With the lock. */
-static struct keeper *keeper_of( const struct object_thread *self, HANDLE handle )
+/* With the lock. NULL also if the handle lacks the right: the host refuses the call then. */
+static struct keeper *keeper_of( const struct object_thread *self, HANDLE handle, ACCESS_MASK access )
 {
     struct keeper *k;
 
     for (k = kept; k; k = k->next)
-        if (k->owner.tid == self->tid && is_same( handle, k->mutant )) return k;
+        if (k->owner.tid == self->tid && is_same( handle, k->mutant ))
+            return !access || has_right( handle, access ) ? k : NULL;
     return NULL;
 }
 
@@ -512,12 +523,12 @@ int ums_any_kept( void )
     return atomic_load( &kept_count ) != 0;
 }
 
-int ums_kept_state( const struct object_thread *self, uint64_t handle, int32_t *state )
+int ums_kept_state( const struct object_thread *self, uint64_t handle, uint32_t access, int32_t *state )
 {
     struct keeper *k;
 
     ums_objects_lock();
-    if ((k = keeper_of( self, (HANDLE)handle ))) *state = k->owned;
+    if ((k = keeper_of( self, (HANDLE)handle, access ))) *state = k->owned;
     ums_objects_unlock();
     return k != NULL;
 }
@@ -527,7 +538,7 @@ int ums_kept_acquire( const struct object_thread *self, uint64_t handle )
     struct keeper *k;
 
     ums_objects_lock();
-    if ((k = keeper_of( self, (HANDLE)handle ))) k->owned--;
+    if ((k = keeper_of( self, (HANDLE)handle, SYNCHRONIZE ))) k->owned--;
     ums_objects_unlock();
     return k != NULL;
 }
@@ -539,7 +550,7 @@ int ums_kept_release( const struct object_thread *self, uint64_t handle, int32_t
     int last = 0;
 
     ums_objects_lock();
-    if ((k = keeper_of( self, (HANDLE)handle )))
+    if ((k = keeper_of( self, (HANDLE)handle, 0 )))
     {
         *before = k->owned++;
         if ((last = k->owned == 1)) take_off_list( k );
