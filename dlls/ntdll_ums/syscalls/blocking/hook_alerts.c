@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * core/wait.c describes how a worker waits. Wine's SRW locks, condition variables, WaitOnAddress,
- * InitOnce and contended critical sections wait for alerts. Alerts work inside one process, and the
- * hook sees every one, whichever thread makes it: so none is missed.
+ * core/wait.c describes how a worker waits. Wine's SRW locks, condition variables, WaitOnAddress
+ * and contended critical sections wait for alerts (InitOnce for a keyed event). Alerts work inside one
+ * process, and the hook sees every one, whichever thread makes it: so none is missed.
  *
  * Each ums_here_* function answers a call and returns 1, or returns 0: then the call is treated by
  * its class. Errors (bad time-outs, ids of no thread) are left to the host.
