@@ -493,16 +493,21 @@ static BOOL open_paused( struct factory *factory, int count )
     return TRUE;
 }
 
+/* The last handle is closed while no worker exists. */
+static void close_with( struct factory *factory, int count )
+{
+    ok( CloseHandle( factory->handle ), "close, error %lu\n", GetLastError() );
+    are_left( factory, 0, count );
+    CloseHandle( factory->port );
+    CloseHandle( factory->gate );
+}
+
 /* 2.5 what no worker has taken stays in the port when the factory goes */
 START_TEST( factory_port_left )
 {
     static struct factory factory;
 
-    if (!open_paused( &factory, 3 )) return;
-    ok( CloseHandle( factory.handle ), "close, error %lu\n", GetLastError() );
-    are_left( &factory, 0, 3 );
-    CloseHandle( factory.port );
-    CloseHandle( factory.gate );
+    if (open_paused( &factory, 3 )) close_with( &factory, 3 );
 }
 
 /* The same at once after the last packet, which somebody may be fetching, and with many. */
@@ -513,13 +518,10 @@ START_TEST( factory_port_left_many )
 
     if (!open_paused( &factory, 0 )) return;
     for (i = 0; i < 300; i++) post( &factory, i );
-    ok( CloseHandle( factory.handle ), "close, error %lu\n", GetLastError() );
-    are_left( &factory, 0, 300 );
-    CloseHandle( factory.port );
-    CloseHandle( factory.gate );
+    close_with( &factory, 300 );
 }
 
-/* The same when the port is no longer bound. */
+/* The same when the port is no longer bound [guess: the binding is a sum]; it is right in any case. */
 START_TEST( factory_port_left_unbound )
 {
     static struct factory factory;

@@ -164,7 +164,7 @@ START_TEST( factory_threads_idle )
     factory_close( &factory );
 }
 
-/* 2.4 the longest times are no times at all: NT's "infinite" is the smallest number */
+/* 2.4 the longest times are not over at once [guess: the smallest number is "infinite", as in other calls] */
 START_TEST( factory_threads_idle_never )
 {
     static const LONGLONG never[] = { MINLONGLONG, MAXLONGLONG, MINLONGLONG + 1 };

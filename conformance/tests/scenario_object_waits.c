@@ -109,6 +109,13 @@ static void let_them_wait( void )
     Sleep( 100 );
 }
 
+/* Another handle of the first object, so that it is known to others while they wait for it. */
+static HANDLE known_behind_waits( void )
+{
+    let_them_wait();
+    return copy_of( first );
+}
+
 /* ---- for all ---- */
 
 static DWORD signal_both( struct kit_worker *worker )
@@ -174,11 +181,9 @@ START_TEST( scenario_object_all_known )
 /* Both are there, before anybody has run: the wait is over, and what comes then is for later ones. */
 static DWORD set_all_and_again( struct kit_worker *worker )
 {
-    HANDLE copy;
+    HANDLE copy = known_behind_waits();
 
     (void)worker;
-    let_them_wait();
-    copy = copy_of( first );
     may_end = 1;
     SetEvent( first );
     SetEvent( second );
@@ -189,11 +194,9 @@ static DWORD set_all_and_again( struct kit_worker *worker )
 
 static DWORD set_all_and_reset( struct kit_worker *worker )
 {
-    HANDLE copy;
+    HANDLE copy = known_behind_waits();
 
     (void)worker;
-    let_them_wait();
-    copy = copy_of( first );
     may_end = 1;
     SetEvent( first );
     ReleaseSemaphore( second, 1, NULL );
@@ -518,8 +521,7 @@ static DWORD release_twice( struct kit_worker *worker )
 
     (void)worker;
     refused = wrong = 0;
-    let_them_wait();
-    copy = copy_of( first );
+    copy = known_behind_waits();
     for (i = 0; i < 2; i++)
     {
         if (!ReleaseSemaphore( first, 1, &before )) refused++;
@@ -538,8 +540,7 @@ static DWORD signal_twice( struct kit_worker *worker )
 
     (void)worker;
     wrong = 0;
-    let_them_wait();
-    copy = copy_of( first );
+    copy = known_behind_waits();
     for (i = 0; i < 2; i++) if (SignalObjectAndWait( first, never, 0, FALSE ) != WAIT_TIMEOUT) wrong++;
     if (SignalObjectAndWait( first, NULL, 0, FALSE ) != WAIT_FAILED) wrong++;
     CloseHandle( never );
@@ -605,31 +606,4 @@ START_TEST( scenario_object_signal_twice )
 START_TEST( scenario_object_set_once )
 {
     run_two( CreateEventW( NULL, FALSE, FALSE, NULL ), set_once );
-}
-
-/* ---- names ---- */
-
-/* An object that NtCreateEvent gives a name by its full path is the same to whoever opens it. */
-START_TEST( scenario_object_full_name )
-{
-    struct { USHORT length, maximum; WCHAR *buffer; } name;
-    struct { ULONG length; HANDLE root; void *name; ULONG attributes; void *security, *quality; } attributes =
-        { sizeof(attributes), NULL, &name, 0x40 /* OBJ_CASE_INSENSITIVE [sdk] */, NULL, NULL };
-    LONG (WINAPI *pNtCreateEvent)( HANDLE *, ACCESS_MASK, void *, ULONG, BOOLEAN ) =
-        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtCreateEvent" );
-    WCHAR path[64];
-    HANDLE event = NULL, opened;
-
-    wsprintfW( path, L"\\BaseNamedObjects\\umstest-%lu", GetCurrentProcessId() );
-    name.buffer = path;
-    name.length = (USHORT)(lstrlenW( path ) * sizeof(WCHAR));
-    name.maximum = sizeof(path);
-    ok( !pNtCreateEvent( &event, EVENT_ALL_ACCESS, &attributes, 1, FALSE ), "not made\n" );
-    wsprintfW( path, L"Global\\umstest-%lu", GetCurrentProcessId() );
-    opened = OpenEventW( EVENT_ALL_ACCESS, FALSE, path );
-    ok( opened != NULL, "not opened, error %lu\n", GetLastError() );
-    ok( SetEvent( event ) && is_signalled( opened ), "two objects\n" );
-    ok( SetEvent( opened ) && is_signalled( event ), "two objects\n" );
-    CloseHandle( opened );
-    CloseHandle( event );
 }

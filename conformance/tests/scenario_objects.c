@@ -287,3 +287,30 @@ START_TEST( scenario_object_value_again )
     }
     if (!same) skip( "no value was used again\n" );
 }
+
+/* ---- names ---- */
+
+/* An object that NtCreateEvent gives a name by its full path is the same to whoever opens it. */
+START_TEST( scenario_object_full_name )
+{
+    struct { USHORT length, maximum; WCHAR *buffer; } name;
+    struct { ULONG length; HANDLE root; void *name; ULONG attributes; void *security, *quality; } attributes =
+        { sizeof(attributes), NULL, &name, 0x40 /* OBJ_CASE_INSENSITIVE [sdk] */, NULL, NULL };
+    LONG (WINAPI *pNtCreateEvent)( HANDLE *, ACCESS_MASK, void *, ULONG, BOOLEAN ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtCreateEvent" );
+    WCHAR path[64];
+    HANDLE event = NULL, opened;
+
+    wsprintfW( path, L"\\BaseNamedObjects\\umstest-%lu", GetCurrentProcessId() );
+    name.buffer = path;
+    name.length = (USHORT)(lstrlenW( path ) * sizeof(WCHAR));
+    name.maximum = sizeof(path);
+    ok( !pNtCreateEvent( &event, EVENT_ALL_ACCESS, &attributes, 1, FALSE ), "not made\n" );
+    wsprintfW( path, L"Global\\umstest-%lu", GetCurrentProcessId() );
+    opened = OpenEventW( EVENT_ALL_ACCESS, FALSE, path );
+    ok( opened != NULL, "not opened, error %lu\n", GetLastError() );
+    ok( SetEvent( event ) && !WaitForSingleObject( opened, 0 ), "two objects\n" );
+    ok( SetEvent( opened ) && !WaitForSingleObject( event, 0 ), "two objects\n" );
+    CloseHandle( opened );
+    CloseHandle( event );
+}

@@ -294,7 +294,8 @@ static void uncount( struct ums_factory *f, struct ums_hand *h )
 }
 
 /* The manager frees the hand, and perhaps its factory, when `gone` is set: nothing of them is touched
-   after that. A thread that is ended in here keeps both for ever; it runs some instructions. */
+   after that. It is woken after that, so none is overlooked. A thread that is suspended in here keeps both
+   until it goes on, one that another process ends in here for ever; it runs some instructions. */
 int ums_hand_exits( struct ums_hand *h )
 {
     struct ums_factory *f = atomic_load( &h->factory );

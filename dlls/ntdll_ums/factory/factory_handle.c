@@ -255,7 +255,8 @@ void ums_factory_look_abroad( struct ums_factory *f )
 }
 
 /* The factory still exists: its handles together hold a reference, which is dropped here at the
-   earliest. If other processes have handles left, the manager watches them. */
+   earliest. If other processes have handles left, the manager watches them. The manager itself never comes
+   here: its own handles are in the table as ENTRY_OWN, so it does not wait for itself. */
 static void handle_gone( struct ums_factory *f )
 {
     if (!ums_factory_hold( f )) return;

@@ -99,7 +99,9 @@ static void make_hands( struct ums_factory *f )
     }
 }
 
-/* Its thread has ended. Only a queue that has it on its stack can still find it. */
+/* Its thread has ended, or will end soon. A queue that has it on its stack can still find it, and a thread that
+   counts it out (ums_hand_exits) still uses it: then it is freed in a later round, for which that thread
+   wakes the manager after it has set `gone`. */
 static void bury( struct ums_hand *h )
 {
     struct ums_factory *f = atomic_load( &h->factory );
@@ -161,8 +163,12 @@ static void drain( struct ums_queue *q )
 
 /* Nobody serves the port: packets that were fetched and not taken go back into it, and must not end up
    behind those that came after them. As many as were in the port are taken out of its front and put at
-   its end. Another thread may use the port meanwhile; then fewer are there than were counted, and
-   nobody can tell the order anyway. A port that may not be queried (no right to) is left as it is. */
+   its end. Not closed: a packet that is posted meanwhile may come before those, since the host cannot post
+   in front. If another thread takes packets meanwhile, fewer are there than were counted. A port that may
+   not be queried (no right to) is left as it is.
+
+   One thread at a time: the manager, or whoever has dropped the last reference to the queue, and then the
+   manager has none. If it is stopped in here, packets are missing until it goes on, as in any fetch. */
 static void return_packets( struct ums_queue *q )
 {
     FILE_IO_COMPLETION_INFORMATION packets[RING_FULL];
@@ -271,10 +277,7 @@ static void look_at_hands( struct round *round )
         struct ums_hand *h = ums_pool_any( &ums_hand_pool, i );
         enum hand_state state = hand_state( atomic_load( &h->word ) );
 
-        if (state == HAND_ENDED)
-        {
-            if (atomic_load( &h->gone )) bury( h );
-        }
+        if (state == HAND_ENDED) bury( h );
         else if (state != HAND_FREE && h->thread)
         {
             round->active = 1;

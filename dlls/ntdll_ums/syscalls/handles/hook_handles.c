@@ -67,7 +67,8 @@ int ums_close_known( enum object_kind kind, struct ums_call *call, struct ums_co
 }
 
 /* A copy and a close in one call may give the same value again. The source is closed even if nothing is
-   copied [doc: DuplicateHandle]. */
+   copied [doc: DuplicateHandle]. One that is protected from that stays open, and is no longer in the table:
+   a factory is found by asking the host, a local object is the host's from then on, without its state. */
 uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *call,
                                 struct ums_context *self )
 {

@@ -69,8 +69,9 @@ static int refuse( struct ums_object *o, struct ums_context *self, uintptr_t sp 
 }
 
 /* No thread may get the handle of a local object before all calls are looked at: another one that makes
-   its first object at the same time does the same work once more, and does not rely on this one. Calls
-   that the hook learns of later look at ums_objects_made, so that is set first. */
+   its first object at the same time, or is stopped in here, is not relied on; the work is done once more.
+   Both set the same bit of the same bytes, and nobody writes others of these bytes. Calls that the hook
+   learns of later look at ums_objects_made, so that is set first. */
 static void look_from_now_on( void )
 {
     static _Atomic uint32_t looked;

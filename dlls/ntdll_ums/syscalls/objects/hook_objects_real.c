@@ -212,7 +212,9 @@ static struct ums_object *let_arrive( struct ums_object *o, uint64_t handle,
 }
 
 /* Takes all that the wait is for at the host, if that is possible at once. Any thread can do so, because a
-   wait for several objects has no mutant among them (find_all). */
+   wait for several objects has no mutant among them (find_all). With no time and not alertable it neither
+   sleeps nor runs an APC, so the lock may be held. An object whose handle could not be kept has none: then
+   the host refuses, and the wait is left to its thread. */
 static int takes_all( const struct object_wait *wait )
 {
     static _Atomic uint64_t known;
@@ -229,7 +231,9 @@ static int takes_all( const struct object_wait *wait )
 
 /* The object was signalled at the host. A wait for all of several objects that still moves would look there
    only when its thread runs, and a reset, or a second set that is merged with the first, may come before
-   that. */
+   that. The caller has the lock, so none of these waits begins at the host meanwhile, and the object stays:
+   its handle is in the table. A wait is in the queue once, so `next` is another one's. A thread that another
+   process ends between the two steps takes the signals along (docs/local_objects.md). */
 static void end_waits_for_all( struct ums_object *o )
 {
     struct object_link *link = o->moving.first, *next;
@@ -270,7 +274,11 @@ int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum stra
 
 /* A release is for the waits that move, one each; only what is left is given to the host. The host does not
    merge releases, but it refuses those above the limit, and what it has at this moment may be for a wait
-   that arrives. A count of 0, or above the limit, is for the host to answer. */
+   that arrives. A count of 0, or above the limit, is for the host to answer.
+
+   While such a wait moves, the host's count is 0: the object was not signalled when the wait began to move,
+   and our releases reach the host only when no such wait is left. Only a release that does not come through
+   here makes it otherwise; then the host may refuse the rest after some waits were ended. */
 int ums_object_release_with_stragglers( struct ums_object *o, uint64_t handle, uint32_t count,
                                         struct object_section *section, int32_t *before, int32_t *status )
 {

@@ -255,6 +255,7 @@ int ums_object_wait_for_one( struct ums_call *call, struct ums_context *self, ui
     return ums_kept_wait_for_one( call, self, ret );
 }
 
+/* The signal is given: only the wait is left, in whichever way waits for that handle are made. */
 uint64_t ums_object_wait_after_signal( struct ums_call *call, struct ums_context *self )
 {
     uint64_t args[UMS_MAX_ARGS] = { call->args[1], call->args[2], call->args[3] }, ret;

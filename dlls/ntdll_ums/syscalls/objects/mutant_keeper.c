@@ -114,7 +114,8 @@ static int is_same( HANDLE handle, HANDLE other )
     return !(NTSTATUS)ums_native_call( "NtCompareObjects", args );
 }
 
-/* ums_has_access is a call that the hook sees. */
+/* ums_has_access makes its call through the hook, which would take the worker home. The caller is in a
+   section, and holds the lock. */
 static int has_right( HANDLE handle, ACCESS_MASK access )
 {
     OBJECT_BASIC_INFORMATION info;

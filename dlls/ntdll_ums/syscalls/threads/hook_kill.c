@@ -23,7 +23,8 @@
 #include "syscalls/threads/threads.h"
 
 /* The thread was ended. Its hand is looked up now: the manager may have seen the end first, and have freed
-   the hand for another thread. */
+   the hand for another thread. The caller has a handle of the thread open, so no other thread has its id.
+   Left: the manager frees the hand, and somebody gets it, between the two lines. */
 static void hand_killed( uint32_t tid )
 {
     struct ums_hand *h = ums_hand_of_thread( tid );
