@@ -289,6 +289,104 @@ static void killed_it_does_not_wait( void **state )
     }
 }
 
+/* ---- keys ---- */
+
+static void wait_for_a_key( void *param )
+{
+    (void)param;
+    if (ums_key_wait_begins( ke_current(), 0x1000 ) != KEY_WAITS) return;
+    ums_worker_wait( ke_current(), WAIT_FOR_KEY, 0 );
+    atomic_store( &came_back, ums_key_wait_ends( ke_current() ) ? 1 : 2 );
+}
+
+static void *release_when_it_waits( void *unused )
+{
+    (void)unused;
+    until_it_waits();
+    ums_alert( context );                       /* does not end it */
+    assert_int_equal( ums_key_release( 0x2000 ), 0 );
+    ums_key_released_at_host( 0x2000 );
+    assert_true( is_waiting_now() );
+    assert_int_equal( ums_key_release( 0x1000 ), 1 );
+    assert_int_equal( ums_key_release( 0x1000 ), 0 );         /* one release, one wait */
+    ums_key_released_at_host( 0x1000 );
+    return NULL;
+}
+
+static void a_release_ends_the_wait_for_its_key( void **state )
+{
+    (void)state;
+    run( wait_for_a_key, release_when_it_waits );
+    assert_int_equal( atomic_load( &came_back ), 1 );
+    assert_int_equal( upcalls[BLOCKED], 2 );
+}
+
+/* The release that comes between the worker's look and its state. */
+static void released_then_wait( void *unused )
+{
+    (void)unused;
+    if (ums_key_wait_begins( ke_current(), 0x1000 ) != KEY_WAITS) return;
+    if (!ums_key_release( 0x1000 )) return;
+    ums_worker_wait( ke_current(), WAIT_FOR_KEY, 0 );
+    atomic_store( &came_back, ums_key_wait_ends( ke_current() ) ? 1 : 2 );
+}
+
+static void a_release_right_before_is_not_lost( void **state )
+{
+    (void)state;
+    run( released_then_wait, NULL );
+    assert_int_equal( atomic_load( &came_back ), 1 );
+}
+
+/* A release that is counted is at the host, or about to be: the wait must go there. */
+static void wait_beside_a_release( void *unused )
+{
+    (void)unused;
+    if (ums_key_release( 0x1000 )) return;
+    if (ums_key_wait_begins( ke_current(), 0x1000 ) != KEY_AT_HOST) return;
+    if (ums_key_release( 0x1000 )) return;                    /* it has taken its key back */
+    ums_key_released_at_host( 0x1000 );
+    ums_key_released_at_host( 0x1000 );
+    if (ums_key_wait_begins( ke_current(), 0x1000 ) != KEY_WAITS) return;
+    if (ums_key_wait_ends( ke_current() )) return;            /* as if its time were over */
+    atomic_store( &came_back, 1 );
+}
+
+static void a_release_at_the_host_takes_the_wait_there( void **state )
+{
+    (void)state;
+    run( wait_beside_a_release, NULL );
+    assert_int_equal( atomic_load( &came_back ), 1 );
+}
+
+static void *kill_then_release( void *unused )
+{
+    (void)unused;
+    until_it_waits();
+    fake_kill_thread( &worker );
+    ums_worker_killed( context );
+    assert_int_equal( ums_key_release( 0x1000 ), 0 );
+    ums_key_released_at_host( 0x1000 );
+    return NULL;
+}
+
+static void a_dead_one_gets_no_release( void **state )
+{
+    pthread_t killer;
+
+    (void)state;
+    ums_list_create( &list );
+    ums_context_create( &context );
+    assert_int_equal( fake_worker_create( &worker, context, list, wait_for_a_key, NULL ), STATUS_SUCCESS );
+    pthread_create( &killer, NULL, kill_then_release, NULL );
+    assert_int_equal( fake_scheduler_enter( list, schedule, NULL ), STATUS_SUCCESS );
+    pthread_join( killer, NULL );
+    fake_killed_thread_ends( &worker );
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    ums_list_delete( list );
+    assert_int_equal( atomic_load( &fake_errors ), 0 );
+}
+
 /* ---- time ---- */
 
 static void wait_a_millisecond( void *param )
@@ -498,6 +596,10 @@ int main( void )
         cmocka_unit_test( a_resume_does_not_end_the_wait ),
         cmocka_unit_test( it_is_queued_once ),
         cmocka_unit_test( killed_it_does_not_wait ),
+        cmocka_unit_test( a_release_ends_the_wait_for_its_key ),
+        cmocka_unit_test( a_release_right_before_is_not_lost ),
+        cmocka_unit_test( a_release_at_the_host_takes_the_wait_there ),
+        cmocka_unit_test( a_dead_one_gets_no_release ),
         cmocka_unit_test( time_ends_the_wait ),
         cmocka_unit_test( deadlines_are_gathered ),
         cmocka_unit_test( a_deadline_alone_is_no_wait ),

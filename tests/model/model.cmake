@@ -1,5 +1,5 @@
 # The models of who owns a worker (ums.pml), of its waits without a thread (waits.pml), of local events that become real
-# (objects.pml) and of mutants that do so while somebody owns them (mutants.pml), tried out by spin in small worlds:
+# (objects.pml), of keyed waits (keyed.pml) and of mutants that do so while somebody owns them (mutants.pml), tried out by spin in small worlds:
 # what has to hold does, and seeded mistakes are found. Not without spin.
 
 find_program(UMS_SPIN spin NO_CMAKE_FIND_ROOT_PATH)
@@ -173,3 +173,21 @@ foreach(mistake no_transfer transfer_ends_early released_later keeper_stays no_k
     string(TOUPPER MISTAKE_${mistake} macro)
     ums_add_test_of_model(mutants.pml mistake.mutants_${mistake} fails ${two_rounds} -DDIES=1 -D${macro})
 endforeach()
+
+# ---- keyed.pml ----
+
+ums_add_test_of_model(keyed.pml keyed holds)
+ums_add_test_of_model(keyed.pml keyed_times holds -DTIMES -DROUNDS=2 -DPLAIN=0)
+ums_add_test_of_model(keyed.pml keyed_stale holds -DSTALE -DTIMES)
+
+function(ums_add_mistake_in_keyed name)
+    string(TOUPPER MISTAKE_${name} macro)
+    ums_add_test_of_model(keyed.pml mistake.keyed_${name} fails ${ARGN} -D${macro})
+endfunction()
+
+ums_add_mistake_in_keyed(key_after_look)
+ums_add_mistake_in_keyed(no_second_look)
+ums_add_mistake_in_keyed(taken_and_at_host)
+ums_add_mistake_in_keyed(released_before)
+ums_add_mistake_in_keyed(counted_after_scan)
+ums_add_mistake_in_keyed(uncounted_at_host)

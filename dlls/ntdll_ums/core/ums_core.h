@@ -249,6 +249,7 @@ struct ums_context
     _Atomic uint32_t wait_for;                  /* enum wait_for; written by the worker, published
                                                    with the state word */
     _Atomic uint32_t over;                      /* wait.c: its wait for an object is */
+    _Atomic uint64_t key;                       /* keyed.c: of its keyed wait, until it is released */
     struct object_wait *object_wait;            /* its record, for the slot's life (objects_wait.c);
                                                    with the lock of objects.c */
     _Atomic uint32_t mutants;                   /* so many local ones its thread owns, or a keeper

@@ -86,8 +86,8 @@ static void end_wait( struct ums_context *w, uint64_t seen )
     atomic_fetch_sub( &ums_waits_ending, 1 );
 }
 
-/* Called after the worker has changed its state: has an alert, or the end of the wait for an object,
-   come before that? The worker may run elsewhere by now. A value that is read here too late ends
+/* Called after the worker has changed its state: has an alert, a release, or the end of the wait for an
+   object, come before that? The worker may run elsewhere by now. A value that is read here too late ends
    nothing, because end_wait compares the word. */
 static int was_alerted( struct ums_context *w )
 {
@@ -95,6 +95,7 @@ static int was_alerted( struct ums_context *w )
     {
     case WAIT_FOR_ALERT:  return atomic_load( &w->alert ) != 0;
     case WAIT_FOR_OBJECT: return atomic_load( &w->over ) != 0;
+    case WAIT_FOR_KEY:    return !atomic_load( &w->key );
     default:              return 0;
     }
 }
@@ -196,7 +197,7 @@ int ums_alert( struct ums_context *w )
     return at_host;
 }
 
-/* ---- objects ---- */
+/* ---- objects, keys ---- */
 
 /* As for an alert: this sets `over`, then reads the state. */
 void ums_wait_over( struct ums_context *w )
@@ -207,6 +208,15 @@ void ums_wait_over( struct ums_context *w )
     word = atomic_load( &w->word );
     if (is_waiting( word ) && atomic_load( &w->wait_for ) == WAIT_FOR_OBJECT &&
         atomic_load( &w->over )) end_wait( w, word );
+}
+
+/* As for an alert: the caller has taken the key, then this reads the state. */
+void ums_wait_released( struct ums_context *w )
+{
+    uint64_t word = atomic_load( &w->word );
+
+    if (is_waiting( word ) && atomic_load( &w->wait_for ) == WAIT_FOR_KEY &&
+        !atomic_load( &w->key )) end_wait( w, word );
 }
 
 int ums_wait_is( const struct ums_context *w, uint64_t word )

@@ -13,7 +13,8 @@ enum wait_for
 {
     WAIT_FOR_ALERT,
     WAIT_FOR_TIME,                              /* an alert does not end it */
-    WAIT_FOR_OBJECT                             /* ums_wait_over does; objects_wait.c */
+    WAIT_FOR_OBJECT,                            /* ums_wait_over ends it; objects_wait.c */
+    WAIT_FOR_KEY                                /* a release does; keyed.c */
 };
 
 extern int ums_waits_here;                      /* workers wait without threads; written at start */
@@ -36,6 +37,27 @@ int ums_alert( struct ums_context *w );
 void ums_wait_over( struct ums_context *w );
 /* Does the worker still wait, in the wait that this word belongs to? */
 int ums_wait_is( const struct ums_context *w, uint64_t word );
+
+/* Called after a release has taken the key of the worker's wait: end the wait, if it waits already. */
+void ums_wait_released( struct ums_context *w );
+
+/* ---- keyed.c ---- */
+
+enum key_wait
+{
+    KEY_WAITS,                                  /* the caller makes the wait, then calls _ends */
+    KEY_RELEASED,                               /* there was a release already */
+    KEY_AT_HOST                                 /* the caller makes the wait in the host's call */
+};
+
+/* Called by the worker itself, outside any call. key: not 0. */
+enum key_wait ums_key_wait_begins( struct ums_context *w, uint64_t key );
+/* 1: released. 0: its time is over. */
+int ums_key_wait_ends( struct ums_context *w );
+/* Any thread, which nobody may stop before this returns. 1: a wait with this key has ended. 0: there is
+   none here: the caller makes the host's call, then calls _released_at_host. */
+int ums_key_release( uint64_t key );
+void ums_key_released_at_host( uint64_t key );
 
 /* ---- timer.c ---- */
 

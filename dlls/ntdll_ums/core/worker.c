@@ -331,6 +331,7 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     ke_thread_renew( w );
     atomic_store( &w->at_host, 1 );             /* until it is a worker */
     atomic_store( &w->alert, 0 );
+    atomic_store( &w->key, 0 );
     atomic_fetch_add( &ums_alive, 1 );
     /* holds are not cleared: each is released by its holder */
     atomic_fetch_and( &w->word, ~(WORD_HALTED | WORD_PARKED | WORD_WAITS) );

@@ -24,30 +24,34 @@
 #include "syscalls/hook/hook.h"
 #include "factory/factory_host.h"
 
-#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0 },
-#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why, NULL, 0, 0 },
-#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0 },
-#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0 },
+#define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0, 0 },
+#define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why, NULL, 0, 0, 0 },
+#define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0, 0 },
+#define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0, 0 },
 #define WAIT( name, timeout, alertable, try_zero, why ) \
-    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, NULL, 0, 0 },
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, NULL, 0, 0, 0 },
 #define SPECIAL( name, handler, why ) \
-    { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, NULL, why, NULL, 0, 0 },
+    { name, CALL_SPECIAL, -1, -1, 0, NULL, handler, NULL, why, NULL, 0, 0, 0 },
 /* answered without the kernel if possible, otherwise as above */
 #define WAIT_HERE( name, timeout, alertable, try_zero, here, why ) \
-    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, here, 0, 0 },
-#define LOCAL_HERE( name, here, why ) { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, here, 0, 0 },
+    { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, here, 0, 0, 0 },
+/* the same, for calls that other threads make, too */
+#define RELEASE_HERE( name, timeout, alertable, here, why ) \
+    { name, CALL_WAIT, timeout, alertable, 1, NULL, NULL, NULL, why, here, 0, 0, 1 },
+#define LOCAL_HERE( name, here, why ) \
+    { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, here, 0, 0, 1 },
 /* a handler for handles of worker factories and ports; the class is for all other handles */
 #define OURS( name, cls, handler, why ) \
-    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL, 0, 0 },
+    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL, 0, 0, 0 },
 
 /* as above; a successful call makes, or closes, a handle */
 #define MAKES( kind, name, cls, local_if, handler, why ) \
-    { name, cls, -1, -1, 0, local_if, handler, NULL, why, NULL, kind, 0 },
+    { name, cls, -1, -1, 0, local_if, handler, NULL, why, NULL, kind, 0, 0 },
 #define CLOSES( which, name, cls, handler, why ) \
-    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL, 0, which },
+    { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL, 0, which, 0 },
 
 const struct call_row ums_default_row =
-    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, "unknown", NULL, 0, 0 };
+    { "(other)", CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, "unknown", NULL, 0, 0, 0 };
 
 /* ---- conditions of local calls ---- */
 
@@ -92,8 +96,10 @@ const struct call_row ums_call_rows[] =
     WAIT_HERE( "NtDelayExecution", 1, 0, 0, ums_here_delay, "always waits; a try would be a yield" )
     WAIT_HERE( "NtWaitForAlertByThreadId", 1, -1, 1, ums_here_wait_for_alert,
                "waits; an alert stays pending until it is taken" )
-    WAIT( "NtWaitForKeyedEvent", 3, 2, 1, "waits; without a releaser nothing happens" )
-    WAIT( "NtReleaseKeyedEvent", 3, 2, 1, "waits for the waiter; without one nothing happens" )
+    WAIT_HERE( "NtWaitForKeyedEvent", 3, 2, 1, ums_here_wait_for_key,
+               "waits; without a releaser nothing happens" )
+    RELEASE_HERE( "NtReleaseKeyedEvent", 3, 2, ums_here_release_key,
+                  "waits for the waiter; without one nothing happens" )
     WAIT( "NtRemoveIoCompletion", 4, -1, 1, "waits for a packet" )
     WAIT( "NtRemoveIoCompletionEx", 4, 5, 1, "waits for packets" )
     WAIT( "NtSignalAndWaitForSingleObject", 3, 2, 0, "a try would signal, and signal again" )

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * core/wait.c describes how a worker waits. Wine's SRW locks, condition variables, WaitOnAddress
- * and contended critical sections wait for alerts (InitOnce for a keyed event). Alerts work inside one
+ * and contended critical sections wait for alerts (InitOnce for a key: hook_keyed.c). Alerts work inside one
  * process, and the hook sees every one, whichever thread makes it: so none is missed.
  *
  * Each ums_here_* function answers a call and returns 1, or returns 0: then the call is treated by
@@ -18,7 +18,7 @@
 #include <windows.h>
 #include <winternl.h>
 #include "core/wait.h"
-#include "syscalls/hook/hook.h"
+#include "syscalls/blocking/hook_waits.h"
 #include "host/access.h"
 #include "host/ke_timer.h"
 #include "host/ke_win32.h"
@@ -86,7 +86,7 @@ int ums_has_timer( struct ums_context *self, const struct ums_call *call )
 }
 
 /* A worker that has breakpoints is parked at home and is resumed there. */
-static void wait_here( struct ums_context *self, enum wait_for what, int64_t deadline )
+void ums_wait_without_thread( struct ums_context *self, enum wait_for what, int64_t deadline )
 {
     if (atomic_load( &self->breakpoints )) ums_worker_go_home( self );
     self->success = what == WAIT_FOR_ALERT ? STATUS_ALERTED : STATUS_SUCCESS; /* for the registers that others read */
@@ -94,13 +94,13 @@ static void wait_here( struct ums_context *self, enum wait_for what, int64_t dea
 }
 
 /* What ums_hook_call does at the beginning of each call of a worker (hook.c). */
-static void begin_call( struct ums_context *self, const struct ums_call *call )
+void ums_call_begins( struct ums_context *self, const struct ums_call *call )
 {
     if (__builtin_expect( ums_recording, 0 )) ums_note_call( self, call_key_number( call->key ) );
     ums_worker_give_way( self );
 }
 
-static int is_plain( const struct ums_context *self, const struct ums_call *call )
+int ums_call_is_plain( const struct ums_context *self, const struct ums_call *call )
 {
     return !self || self->kind != CONTEXT_WORKER || ums_is_parked_thread( self, call->sp );
 }
@@ -129,13 +129,13 @@ int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
     enum how_long how_long;
     int64_t deadline;
 
-    if (is_plain( self, call )) return 0;
+    if (ums_call_is_plain( self, call )) return 0;
     if (ums_call_is_nested( self, call->sp ))
     {
         *ret = wait_at_host( row, call, self, 1 );
         return 1;
     }
-    begin_call( self, call );
+    ums_call_begins( self, call );
     if ((how_long = ums_read_timeout( call->args[1], self, &deadline )) == NOBODY_KNOWS) return 0;
     *ret = ums_alert_take( self ) ? STATUS_ALERTED : STATUS_TIMEOUT;
     if (*ret == STATUS_ALERTED || how_long == NOT_AT_ALL)
@@ -146,7 +146,7 @@ int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
     if (how_long == UNTIL && !ums_has_timer( self, call )) *ret = wait_at_host( row, call, self, 0 );
     else
     {
-        wait_here( self, WAIT_FOR_ALERT, deadline );
+        ums_wait_without_thread( self, WAIT_FOR_ALERT, deadline );
         if (ums_alert_take( self )) *ret = STATUS_ALERTED;
     }
     return 1;
@@ -161,13 +161,13 @@ int ums_here_delay( const struct call_row *row, struct ums_call *call, struct um
     int64_t deadline;
 
     (void)row;
-    if (is_plain( self, call ) || (uint8_t)call->args[0] || ums_call_is_nested( self, call->sp ))
-        return 0;
-    begin_call( self, call );
+    if (ums_call_is_plain( self, call ) || (uint8_t)call->args[0] ||
+        ums_call_is_nested( self, call->sp )) return 0;
+    ums_call_begins( self, call );
     how_long = ums_read_timeout( call->args[1], self, &deadline );
     if (how_long == NOBODY_KNOWS || how_long == NOT_AT_ALL) return 0;
     if (how_long == UNTIL && !ums_has_timer( self, call )) return 0;
-    wait_here( self, WAIT_FOR_TIME, deadline );
+    ums_wait_without_thread( self, WAIT_FOR_TIME, deadline );
     *ret = STATUS_SUCCESS;
     return 1;
 }
@@ -178,37 +178,30 @@ int ums_here_delay( const struct call_row *row, struct ums_call *call, struct um
    completion list. A carried worker is not preempted in a local call. A worker at home that is busy is
    not stopped; calls that it makes here are part of this call. Code that suspends another thread
    checks ums_is_ending_wait first. */
-struct alerting
+void ums_ending_begins( struct ums_ending *ending, struct ums_context *self,
+                        const struct ums_call *call )
 {
-    struct ums_context *self;                   /* a worker, or NULL */
-    int carried;
-    struct ums_inside before;                   /* at home */
-};
-
-static void begin_alert( struct alerting *alerting, struct ums_context *self,
-                         const struct ums_call *call )
-{
-    alerting->self = NULL;
-    if (is_plain( self, call )) return;
-    alerting->self = self;
-    if ((alerting->carried = begin_as_host( self ))) return;
+    ending->self = NULL;
+    if (ums_call_is_plain( self, call )) return;
+    ending->self = self;
+    if ((ending->carried = begin_as_host( self ))) return;
     ums_worker_busy( self, 1 );
-    alerting->before = self->inside;
+    ending->before = self->inside;
     if (!inside_any( &self->inside )) inside_enter( &self->inside, call->sp );
 }
 
-static void end_alert( struct alerting *alerting )
+void ums_ending_ends( struct ums_ending *ending )
 {
-    struct ums_context *self = alerting->self;
+    struct ums_context *self = ending->self;
 
     if (!self) return;
-    if (alerting->carried)
+    if (ending->carried)
     {
         ums_local_end( self );
         ums_worker_give_way( self );
         return;
     }
-    self->inside = alerting->before;
+    self->inside = ending->before;
     ums_worker_busy( self, -1 );
 }
 
@@ -243,14 +236,14 @@ int ums_here_alert( const struct call_row *row, struct ums_call *call, struct um
                     uint64_t *ret )
 {
     struct ums_context *w = find_worker( call->args[0] );
-    struct alerting alerting;
+    struct ums_ending ending;
 
     (void)row;
     if (!w) return 0;
-    begin_alert( &alerting, self, call );
+    ums_ending_begins( &ending, self, call );
     *ret = STATUS_SUCCESS;
     if (alert( w )) *ret = ums_call_native( call, NULL );
-    end_alert( &alerting );
+    ums_ending_ends( &ending );
     return 1;
 }
 
@@ -261,7 +254,7 @@ int ums_here_alert_many( const struct call_row *row, struct ums_call *call,
 {
     const uint64_t *ids = (const uint64_t *)call->args[0];
     uint32_t i, count = (uint32_t)call->args[1];
-    struct alerting alerting;
+    struct ums_ending ending;
     struct ums_context *w;
     uint64_t id;
 
@@ -269,9 +262,9 @@ int ums_here_alert_many( const struct call_row *row, struct ums_call *call,
     for (i = 0; i < count && ums_try_load( ids + i, &id ); i++)
     {
         if (!(w = find_worker( id ))) continue;
-        begin_alert( &alerting, self, call );
+        ums_ending_begins( &ending, self, call );
         ums_alert( w );
-        end_alert( &alerting );
+        ums_ending_ends( &ending );
     }
     return 0;
 }

@@ -286,13 +286,12 @@ static uint64_t call_plain( const struct call_row *row, struct ums_call *call,
 }
 
 /* kind: the kind of the handle that the call closes. */
-static uint64_t make_call( const struct call_row *row, struct ums_call *call, enum object_kind kind )
+static uint64_t by_class( const struct call_row *row, struct ums_call *call,
+                          struct ums_context *self, enum object_kind kind )
 {
-    struct ums_context *self = ke_current();
     int special = row->handler && (!row->handler_if || row->handler_if( call ));
     uint64_t ret;
 
-    if (ums_waits_here && row->here && row->here( row, call, self, &ret )) return ret;
     if (!self || self->kind != CONTEXT_WORKER)
         return special ? row->handler( row, call, self ) : call_plain( row, call, self );
 
@@ -312,6 +311,21 @@ static uint64_t make_call( const struct call_row *row, struct ums_call *call, en
     if (special) return call_special( row, call, self );
     if (row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
     return row->cls == CALL_WAIT ? ums_call_wait( row, call, self ) : call_may_block( call, self );
+}
+
+uint64_t ums_call_by_class( const struct call_row *row, struct ums_call *call,
+                            struct ums_context *self )
+{
+    return by_class( row, call, self, KIND_UNKNOWN );
+}
+
+static uint64_t make_call( const struct call_row *row, struct ums_call *call, enum object_kind kind )
+{
+    struct ums_context *self = ke_current();
+    uint64_t ret;
+
+    if (ums_waits_here && row->here && row->here( row, call, self, &ret )) return ret;
+    return by_class( row, call, self, kind );
 }
 
 /* ---- handles come and go ---- */

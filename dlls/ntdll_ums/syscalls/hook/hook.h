@@ -55,12 +55,12 @@ struct call_row
     int (*handler_if)( const struct ums_call *call );         /* only if it returns 1; NULL: always */
     const char *reason;
     int (*here)( const struct call_row *row, struct ums_call *call, struct ums_context *self,
-                 uint64_t *ret );               /* called if ums_waits_here, for all threads if the
-                                                   class is LOCAL; 1: *ret is the result, 0: go by
-                                                   the class */
+                 uint64_t *ret );               /* called if ums_waits_here, for workers; 1: *ret is
+                                                   the result, 0: go by the class */
     uint8_t makes;                              /* enum object_kind: on success the first argument
                                                    points at a handle of this kind */
     uint8_t closes;                             /* enum call_closes */
+    uint8_t here_for_all;                       /* `here` is called for all threads */
 };
 
 enum call_closes
@@ -142,7 +142,15 @@ int ums_wait_try( const struct call_row *row, const struct ums_call *call, uint6
 uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
                         struct ums_context *self );
 
-/* hook_alerts.c: values of call_row.here */
+/* A call by its class, of a thread for which `here` has nothing to say. */
+uint64_t ums_call_by_class( const struct call_row *row, struct ums_call *call,
+                            struct ums_context *self );
+
+/* hook_alerts.c, hook_keyed.c: values of call_row.here */
+int ums_here_wait_for_key( const struct call_row *row, struct ums_call *call,
+                           struct ums_context *self, uint64_t *ret );
+int ums_here_release_key( const struct call_row *row, struct ums_call *call,
+                          struct ums_context *self, uint64_t *ret );
 int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self, uint64_t *ret );
 int ums_here_alert( const struct call_row *row, struct ums_call *call, struct ums_context *self,
