@@ -241,6 +241,110 @@ START_TEST( factory_create_named )
     CloseHandle( port );
 }
 
+/* A name for this process's factories; at most one test uses it at a time. */
+static void name_it( OBJECT_ATTRIBUTES *attributes, UNICODE_STRING *name, WCHAR *text, size_t size )
+{
+    swprintf( text, size, L"\\BaseNamedObjects\\umstest.again.%lu", GetCurrentProcessId() );
+    name->Buffer = text;
+    name->Length = wcslen( text ) * sizeof(WCHAR);
+    name->MaximumLength = size * sizeof(WCHAR);
+    InitializeObjectAttributes( attributes, name, OBJ_OPENIF, NULL, NULL );
+}
+
+static volatile LONG at_work, may_leave;
+
+static void NTAPI work_on( void *unused )
+{
+    (void)unused;
+    at_work = 1;
+    while (!may_leave) Sleep( 1 );
+    ExitThread( 0 );
+}
+
+/* 2.7 a name goes with the last handle [doc, of named objects], also while a thread of the factory is at
+   work; whoever asks for it then gets a new factory */
+START_TEST( factory_create_named_again )
+{
+    HANDLE port, first = NULL, second = NULL, process = GetCurrentProcess();
+    OBJECT_ATTRIBUTES attributes;
+    factory_info info;
+    UNICODE_STRING name;
+    WCHAR text[64];
+
+    if (!factory_needs() || !(port = factory_port( 0 ))) return;
+    name_it( &attributes, &name, text, sizeof(text) / sizeof(text[0]) );
+    STATUS_IS( "2.1", pNtCreateWorkerFactory( &first, WORKER_FACTORY_ALL_ACCESS, &attributes, port, process,
+                                              (void *)work_on, &first, 4, 0, 0 ), STATUS_SUCCESS );
+    STATUS_IS( "2.5", factory_set( first, WorkerFactoryThreadMinimum, 1 ), STATUS_SUCCESS );
+    ok( factory_reach( &at_work, 1 ), "no thread began\n" );
+    ok( CloseHandle( first ), "close, error %lu\n", GetLastError() );
+    STATUS_IS( "2.7", pNtCreateWorkerFactory( &second, WORKER_FACTORY_ALL_ACCESS, &attributes, port, process,
+                                              JUNK, &second, 1, 0, 0 ), STATUS_SUCCESS );
+    if (second)
+    {
+        info = factory_query( second );
+        ok( info.StartParameter == &second && !info.Shutdown && !info.TotalWorkerCount,
+            "2.7 the old factory: parameter %p, shut down %d, %lu threads\n", info.StartParameter,
+            info.Shutdown, info.TotalWorkerCount );
+        ok( CloseHandle( second ), "close, error %lu\n", GetLastError() );
+    }
+    may_leave = 1;
+    CloseHandle( port );
+}
+
+#define OPENERS 4
+#define OPENED  600
+
+static volatile LONG bad_opens, shut_ones;
+static LONG bad_open_status;
+static HANDLE opener_port;
+
+static DWORD WINAPI open_often( void *unused )
+{
+    OBJECT_ATTRIBUTES attributes;
+    UNICODE_STRING name;
+    WCHAR text[64];
+    int i;
+
+    (void)unused;
+    name_it( &attributes, &name, text, sizeof(text) / sizeof(text[0]) );
+    for (i = 0; i < OPENED; i++)
+    {
+        factory_info info;
+        HANDLE handle = NULL;
+        NTSTATUS status = pNtCreateWorkerFactory( &handle, WORKER_FACTORY_ALL_ACCESS, &attributes, opener_port,
+                                                  GetCurrentProcess(), JUNK, &opener_port, 1, 0, 0 );
+
+        if (status && status != STATUS_OBJECT_NAME_EXISTS)
+        {
+            bad_open_status = status;
+            InterlockedIncrement( &bad_opens );
+            continue;
+        }
+        memset( &info, 0xff, sizeof(info) );
+        if (pNtQueryInformationWorkerFactory( handle, WorkerFactoryBasicInformation, &info, sizeof(info),
+                                              NULL ) || info.StartParameter != &opener_port || info.Shutdown)
+            InterlockedIncrement( &shut_ones );
+        if (!CloseHandle( handle )) InterlockedIncrement( &bad_opens );
+    }
+    return 0;
+}
+
+/* 2.7 threads that open it by name and close it again: each gets one that works */
+START_TEST( factory_create_named_race )
+{
+    HANDLE threads[OPENERS];
+    int i;
+
+    if (!factory_needs() || !(opener_port = factory_port( 0 ))) return;
+    for (i = 0; i < OPENERS; i++) threads[i] = CreateThread( NULL, 0, open_often, NULL, 0, NULL );
+    ok( WaitForMultipleObjects( OPENERS, threads, TRUE, WAIT_BOUND ) < OPENERS, "they did not end\n" );
+    ok( !bad_opens, "2.7 %ld failed, the last with %08lx\n", bad_opens, bad_open_status );
+    ok( !shut_ones, "2.7 %ld factories were shut down while there was a handle\n", shut_ones );
+    for (i = 0; i < OPENERS; i++) CloseHandle( threads[i] );
+    CloseHandle( opener_port );
+}
+
 /* 1.2 what is asked for and what is granted */
 START_TEST( factory_create_access )
 {

@@ -177,7 +177,7 @@ endforeach()
 # ---- keyed.pml ----
 
 ums_add_test_of_model(keyed.pml keyed holds)
-ums_add_test_of_model(keyed.pml keyed_times holds -DTIMES -DROUNDS=2 -DPLAIN=0)
+ums_add_test_of_model(keyed.pml keyed_times holds -DTIMES -DWORKERS=1 -DROUNDS=2)
 ums_add_test_of_model(keyed.pml keyed_stale holds -DSTALE -DTIMES)
 
 function(ums_add_mistake_in_keyed name)

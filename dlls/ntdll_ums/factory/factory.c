@@ -38,8 +38,7 @@ struct ums_factory *ums_factory_alloc( struct ums_queue *q, uint32_t max )
 
     if (!f) return NULL;
     f->queue = q;
-    f->object = NULL;
-    atomic_store( &f->open, 1 );
+    atomic_store( &f->object, NULL );
     atomic_store( &f->handles, 0 );
     atomic_store( &f->abroad, 0 );
     atomic_store( &f->asked, 0 );

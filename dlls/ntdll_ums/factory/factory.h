@@ -124,18 +124,20 @@ struct ums_queue
                                                    down and counts the starting hands, and one step
                                                    checks it and adds a hand */
 
+#define FACTORY_CLOSED 0x80000000u              /* a bit of handles: no process has one, for good */
+
 struct ums_factory
 {
     struct ums_queue *queue;                    /* constant from here ... */
     void *start, *param;
     size_t stack_reserve, stack_commit;
-    void *object;                               /* our handle of the section that stands for it */
     uint64_t number;                            /* never used again in this process */
                                                 /* ... to here */
     _Atomic uint32_t refs;                      /* one for all handles together, one for each hand and
                                                    for each call under way */
-    _Atomic uint32_t open;                      /* some process has a handle */
-    _Atomic uint32_t handles;                   /* handles of this process */
+    _Atomic(void *) object;                     /* our handle of the section that stands for it; stored
+                                                   when it has its first handle; NULL behind the last */
+    _Atomic uint32_t handles;                   /* handles of this process; FACTORY_CLOSED */
     _Atomic uint32_t abroad;                    /* only other processes have handles; the manager
                                                    checks whether that is still so */
     _Atomic uint32_t asked;                     /* the manager has been woken for it */

@@ -171,9 +171,9 @@ static struct face *map_face( HANDLE object, ULONG protect )
     return view;
 }
 
-int ums_factory_show( struct ums_factory *f )
+int ums_factory_show( struct ums_factory *f, HANDLE object )
 {
-    struct face *face = map_face( f->object, PAGE_READWRITE );
+    struct face *face = map_face( object, PAGE_READWRITE );
 
     if (!face) return 0;
     f->number     = atomic_fetch_add( &numbers, 1 ) + 1;
@@ -185,6 +185,18 @@ int ums_factory_show( struct ums_factory *f )
     memcpy( face->magic, magic, sizeof(magic) );
     NtUnmapViewOfSection( GetCurrentProcess(), face );
     return 1;
+}
+
+int ums_factory_was_shown( HANDLE object )
+{
+    struct face *face = map_face( object, PAGE_READONLY );
+    int shown;
+
+    if (!face) return 0;
+    shown = !memcmp( face->magic, magic, sizeof(magic) ) && face->pid == GetCurrentProcessId() &&
+            face->born == time_of_birth( GetCurrentProcess() );
+    NtUnmapViewOfSection( GetCurrentProcess(), face );
+    return shown;
 }
 
 /* ---- in another process ---- */

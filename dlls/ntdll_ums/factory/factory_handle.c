@@ -118,10 +118,14 @@ static void entry_set( HANDLE handle, enum handle_kind kind, uint32_t value )
     if (entry_kind( old ) == ENTRY_FACTORY) handle_gone( entry_factory( old ) );
 }
 
-void ums_handle_is_factory( HANDLE handle, struct ums_factory *f, ACCESS_MASK access )
+int ums_handle_is_factory( HANDLE handle, struct ums_factory *f, ACCESS_MASK access )
 {
-    atomic_fetch_add( &f->handles, 1 );
+    uint32_t handles = atomic_load( &f->handles );
+
+    do if (handles & FACTORY_CLOSED) return 0;
+    while (!atomic_compare_exchange_weak( &f->handles, &handles, handles + 1 ));
     entry_set( handle, ENTRY_FACTORY, factory_value( f, access ) );
+    return 1;
 }
 
 void ums_handle_own( HANDLE handle )
@@ -149,7 +153,9 @@ static NTSTATUS query_basic( HANDLE handle, OBJECT_BASIC_INFORMATION *info )
     return NtQueryObject( handle, ObjectBasicInformation, info, sizeof(*info), NULL );
 }
 
-/* Ask the host: is it one of ours, under a handle that the table does not have? */
+/* Ask the host: is it one of ours, under a handle that the table does not have? Our handle may be closed
+   meanwhile, and its value may stand for another object. If it is stored still, it was ours all the time: it
+   is stored once. */
 struct ums_factory *ums_factory_of_object( HANDLE handle )
 {
     uint32_t i, made = ums_pool_made( &ums_factory_pool );
@@ -157,9 +163,11 @@ struct ums_factory *ums_factory_of_object( HANDLE handle )
     for (i = 0; compare_objects && i < made; i++)
     {
         struct ums_factory *f = ums_pool_any( &ums_factory_pool, i );
+        HANDLE object;
 
         if (!ums_factory_hold( f )) continue;
-        if (f->object && !compare_objects( handle, f->object )) return f;
+        if ((object = atomic_load( &f->object )) && !compare_objects( handle, object ) &&
+            atomic_load( &f->object ) == object) return f;
         ums_factory_unref( f );
     }
     return NULL;
@@ -238,9 +246,14 @@ ACCESS_MASK ums_factory_access( ACCESS_MASK access )
 
 /* ---- the last handle ---- */
 
+/* A handle may have been made since the caller looked: then it is counted, or will be and is refused. Our
+   handle goes at once, although threads of the factory may run on: the name goes with it. */
 static void close_factory( struct ums_factory *f )
 {
-    if (!atomic_exchange( &f->open, 0 )) return;
+    uint32_t none = 0;
+
+    if (!atomic_compare_exchange_strong( &f->handles, &none, FACTORY_CLOSED )) return;
+    ums_handle_close_own( atomic_exchange( &f->object, NULL ) );
     ums_factory_shutdown( f );
     ums_factory_unref( f );
 }
@@ -251,7 +264,8 @@ void ums_factory_look_abroad( struct ums_factory *f )
     OBJECT_BASIC_INFORMATION info;
 
     if (!atomic_load( &f->abroad ) || atomic_load( &f->handles )) return;
-    if (!query_basic( f->object, &info ) && info.HandleCount <= 1) close_factory( f );
+    if (!query_basic( atomic_load( &f->object ), &info ) && info.HandleCount <= 1)
+        close_factory( f );
 }
 
 /* The factory still exists: its handles together hold a reference, which is dropped here at the
@@ -264,7 +278,7 @@ static void handle_gone( struct ums_factory *f )
     {
         atomic_store( &f->abroad, 1 );
         ums_factory_look_abroad( f );
-        if (atomic_load( &f->open )) ke_manager_wake();
+        if (!(atomic_load( &f->handles ) & FACTORY_CLOSED)) ke_manager_wake();
         else if (ums_queue_must_return( f->queue )) ums_manager_wait();
     }
     ums_factory_unref( f );

@@ -27,8 +27,8 @@ NTSTATUS ums_handle_copy( HANDLE handle, HANDLE *copy, ACCESS_MASK *access );
 struct ums_factory *ums_factory_of_object( HANDLE handle );
 /* Map generic rights, and drop those that factories do not have. */
 ACCESS_MASK ums_factory_access( ACCESS_MASK access );
-/* Note a new handle of a factory. */
-void ums_handle_is_factory( HANDLE handle, struct ums_factory *f, ACCESS_MASK access );
+/* Note a new handle of a factory. 0: the last handle has been closed already. */
+int ums_handle_is_factory( HANDLE handle, struct ums_factory *f, ACCESS_MASK access );
 /* Note a new handle of the shim's own; close one. */
 void ums_handle_own( HANDLE handle );
 void ums_handle_close_own( HANDLE handle );
@@ -75,7 +75,9 @@ enum ums_foreign { FOREIGN_RELEASE, FOREIGN_SET, FOREIGN_SHUTDOWN, FOREIGN_QUERY
 /* Make the section that stands for a factory in the host; write into it what other processes need.
    The second returns 0 if memory is short. */
 NTSTATUS ums_factory_object( const OBJECT_ATTRIBUTES *attributes, HANDLE *object );
-int ums_factory_show( struct ums_factory *f );
+int ums_factory_show( struct ums_factory *f, HANDLE object );
+/* Does this section stand for a factory that this process has made? */
+int ums_factory_was_shown( HANDLE object );
 /* Make the call in the process that has made the factory, and wait for it. STATUS_OBJECT_TYPE_MISMATCH:
    the handle is not a factory's. */
 NTSTATUS ums_factory_foreign( HANDLE handle, ACCESS_MASK access, enum ums_foreign what,

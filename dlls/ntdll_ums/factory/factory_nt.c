@@ -17,6 +17,7 @@
 #include <string.h>
 #include "factory_host.h"
 #include "factory_guess.h"
+#include "core/patience.h"
 #include "host/access.h"
 #include "host/ke_win32.h"
 #include "record/record.h"
@@ -137,34 +138,96 @@ static NTSTATUS find_queue( HANDLE port, struct ums_queue **ret )
     return status;
 }
 
-/* Its object in the host. If the name exists already it may be that of another factory, which is
-   then opened. */
-static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, HANDLE *object,
-                             struct ums_factory **old )
+static void drop_queue( struct ums_queue *q )
 {
-    const ULONG inherit = attributes->Attributes & OBJ_INHERIT;
-    NTSTATUS status;
-
-    attributes->Attributes &= ~OBJ_INHERIT;
-    status = ums_factory_object( attributes, object );
-    attributes->Attributes |= inherit;
-    *old = NULL;
-    if (status != STATUS_OBJECT_NAME_EXISTS) return status;
-    *old = ums_factory_of_object( *object );
-    ums_handle_close_own( *object );
-    return *old ? STATUS_OBJECT_NAME_EXISTS : STATUS_OBJECT_TYPE_MISMATCH;
+    if (atomic_fetch_sub( &q->refs, 1 ) != 1) return;
+    ums_handle_close_own( q->port );
+    ums_pool_free( &ums_queue_pool, q );
 }
 
-static NTSTATUS make_handle( struct ums_factory *f, ACCESS_MASK access, ULONG inherit,
+/* A handle of the factory, by its object. STATUS_INVALID_HANDLE: its last handle has been closed. The value of
+   `object` may then stand for another object; but a factory is closed before that handle, so the count is
+   refused. */
+static NTSTATUS make_handle( struct ums_factory *f, HANDLE object, ACCESS_MASK access, ULONG inherit,
                              HANDLE *handle )
 {
     NTSTATUS status;
 
     access = ums_factory_access( access );
-    status = NtDuplicateObject( GetCurrentProcess(), f->object, GetCurrentProcess(), handle, access,
+    status = NtDuplicateObject( GetCurrentProcess(), object, GetCurrentProcess(), handle, access,
                                 inherit, 0 );
-    if (!status) ums_handle_is_factory( *handle, f, access );
+    if (status || ums_handle_is_factory( *handle, f, access )) return status;
+    NtClose( *handle );
+    return STATUS_INVALID_HANDLE;
+}
+
+/* A factory is seen by name as soon as its object exists, and has to be found then. So whoever finds a
+   name whose factory is not known looks again if one is being made, or was made since before the look. */
+static _Atomic uint32_t making, made;
+
+/* The name exists already. STATUS_RETRY: its factory is being made, or was just closed. */
+static NTSTATUS open_old( HANDLE object, ACCESS_MASK access, ULONG inherit, HANDLE *handle )
+{
+    uint32_t before = atomic_load( &made );
+    struct ums_factory *f = ums_factory_of_object( object );
+    NTSTATUS status;
+
+    if (!f) return atomic_load( &making ) || atomic_load( &made ) != before ||
+                   ums_factory_was_shown( object ) ? STATUS_RETRY : STATUS_OBJECT_TYPE_MISMATCH;
+    status = make_handle( f, atomic_load( &f->object ), access, inherit, handle );
+    ums_factory_unref( f );
+    if (status == STATUS_INVALID_HANDLE) return STATUS_RETRY;
+    return status ? status : STATUS_OBJECT_NAME_EXISTS;
+}
+
+/* Its object in the host, and `making` is counted; or a handle of the factory that has the name. A worker that
+   waits here is blocked, so another one of its scheduler can end what it waits for. */
+static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, ACCESS_MASK access, HANDLE *object,
+                             HANDLE *handle )
+{
+    const ULONG inherit = attributes->Attributes & OBJ_INHERIT;
+    const int64_t begin = ke_clock();
+    NTSTATUS status;
+
+    for (;;)
+    {
+        atomic_fetch_add( &making, 1 );
+        attributes->Attributes &= ~OBJ_INHERIT;
+        status = ums_factory_object( attributes, object );
+        attributes->Attributes |= inherit;
+        if (!status) return status;
+        atomic_fetch_sub( &making, 1 );
+        if (status != STATUS_OBJECT_NAME_EXISTS) return status;
+        status = open_old( *object, access, inherit, handle );
+        ums_handle_close_own( *object );
+        if (status != STATUS_RETRY) return status;
+        if (ums_give_up( begin, "the name of another factory" )) return STATUS_OBJECT_TYPE_MISMATCH;
+        Sleep( 1 );
+    }
+}
+
+/* The first handle is counted before anybody can find the factory. */
+static NTSTATUS make_factory( struct ums_factory *f, HANDLE object, ACCESS_MASK access, ULONG inherit,
+                              HANDLE *handle )
+{
+    NTSTATUS status = ums_factory_show( f, object ) ? make_handle( f, object, access, inherit, handle )
+                                                    : STATUS_NO_MEMORY;
+
+    if (!status) atomic_store( &f->object, object );
+    else
+    {
+        ums_handle_close_own( object );
+        ums_factory_unref( f );
+    }
     return status;
+}
+
+static void fill( struct ums_factory *f, void *start, void *parameter, SIZE_T reserve, SIZE_T commit )
+{
+    f->start         = start;
+    f->param         = parameter;
+    f->stack_reserve = reserve;
+    f->stack_commit  = commit;
 }
 
 NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_ATTRIBUTES attr,
@@ -172,7 +235,7 @@ NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_A
                                       ULONG max, SIZE_T stack_reserve, SIZE_T stack_commit )
 {
     OBJECT_ATTRIBUTES attributes;
-    struct ums_factory *f, *old;
+    struct ums_factory *f = NULL;
     struct ums_queue *q;
     NTSTATUS status;
     HANDLE object, handle;
@@ -181,40 +244,23 @@ NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_A
     if (!ums_try_store( ret, 0 )) return STATUS_ACCESS_VIOLATION;
     if ((status = check_port( port )) || (status = check_process( process )) ||
         (status = check_attributes( attr, &attributes ))) return status;
-    status = make_object( &attributes, &object, &old );
-    if (old)
-    {
-        NTSTATUS made = make_handle( old, access, attributes.Attributes & OBJ_INHERIT, &handle );
-
-        ums_factory_unref( old );
-        if (!made) *ret = handle;
-        return made ? made : status;
-    }
+    status = make_object( &attributes, access, &object, &handle );
+    if (status == STATUS_OBJECT_NAME_EXISTS) *ret = handle;
     if (status) return status;
-    if ((status = find_queue( port, &q )))
+    if (!(status = find_queue( port, &q )) && !(f = ums_factory_alloc( q, max )))
     {
-        ums_handle_close_own( object );
-        return status;
+        drop_queue( q );
+        status = STATUS_NO_MEMORY;
     }
-    if (!(f = ums_factory_alloc( q, max )))
+    if (status) ums_handle_close_own( object );
+    else
     {
-        ums_handle_close_own( object );
-        if (atomic_fetch_sub( &q->refs, 1 ) == 1)
-        {
-            ums_handle_close_own( q->port );
-            ums_pool_free( &ums_queue_pool, q );
-        }
-        return STATUS_NO_MEMORY;
+        fill( f, start, parameter, stack_reserve, stack_commit );
+        status = make_factory( f, object, access, attributes.Attributes & OBJ_INHERIT, &handle );
     }
-    f->start         = start;
-    f->param         = parameter;
-    f->stack_reserve = stack_reserve;
-    f->stack_commit  = stack_commit;
-    f->object        = object;
-    status = ums_factory_show( f ) ? make_handle( f, access, attributes.Attributes & OBJ_INHERIT,
-                                                  &handle ) : STATUS_NO_MEMORY;
-    if (status) ums_factory_unref( f );
-    else if (!ums_try_store( ret, (uint64_t)handle )) status = STATUS_ACCESS_VIOLATION;
+    atomic_fetch_add( &made, 1 );               /* in this order: open_old reads them in the other */
+    atomic_fetch_sub( &making, 1 );
+    if (!status && !ums_try_store( ret, (uint64_t)handle )) status = STATUS_ACCESS_VIOLATION;
     return status;
 }
 

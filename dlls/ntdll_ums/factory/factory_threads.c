@@ -195,7 +195,6 @@ void ke_factory_closed( struct ums_factory *f, int last )
 {
     struct ums_queue *q = f->queue;
 
-    if (f->object) ums_handle_close_own( f->object );
     if (!last || !q->port) return;
     return_packets( q );
     ums_handle_close_own( q->port );
@@ -262,7 +261,7 @@ static void look_at_factory( struct round *round, struct ums_factory *f )
     if (atomic_load( &f->abroad ) && !atomic_load( &f->handles ))
     {
         ums_factory_look_abroad( f );
-        if (!atomic_load( &f->open )) return;
+        if (atomic_load( &f->handles ) & FACTORY_CLOSED) return;
         not_later( round, ABROAD_LOOK );
         round->active = 1;
     }
