@@ -14,6 +14,7 @@
 int ums_try_store( void *to, uint64_t value );
 int ums_try_store32( void *to, uint32_t value );
 int ums_try_load( const void *from, uint64_t *value );
+int ums_try_load32( const void *from, uint32_t *value );
 
 /* Store a ULONG at an address of the program; NULL: store nothing. Returns a status. */
 static inline uint64_t ums_store_ulong( uint64_t where, uint32_t value )

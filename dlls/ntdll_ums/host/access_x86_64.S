@@ -56,6 +56,11 @@ ums_try_begin:
         movq    %rcx,(%rdx)
         TRY_END
 
+        TRY_BEGIN ums_try_load32
+        movl    (%rcx),%ecx
+        movl    %ecx,(%rdx)
+        TRY_END
+
 /* ums_try_gs( base in rcx ): read GS, and write it back */
         TRY_BEGIN ums_try_gs
         rdgsbase %rdx

@@ -313,16 +313,28 @@ static void look_at( uint64_t value, struct ums_context *self, uintptr_t sp )
     if (ums_object_find( value )) ums_object_make_real( value, PERHAPS_NAMED, self, sp );
 }
 
+/* 8 bytes; the last 4 if no more are left before `end`, where the memory may end. */
+static int load_next( uint64_t at, uint64_t end, uint64_t *word )
+{
+    uint32_t last;
+
+    if (at + 8 <= end) return ums_try_load( (const void *)at, word );
+    if (!ums_try_load32( (const void *)at, &last )) return 0;
+    *word = last;
+    return 1;
+}
+
 /* words: also look at each half of 64 bits. A handle has 64 bits, of which 32 are used. */
 static void look_at_memory( uint64_t address, uint64_t size, int words, struct ums_context *self,
                             uintptr_t sp )
 {
+    const uint64_t end = address + size;
     uint64_t at, word;
 
-    for (at = address; at + 4 <= address + size; at += 8)
+    for (at = address; at + 4 <= end; at += 8)
     {
-        if (!ums_try_load( (const void *)at, &word )) return;
-        if (words || at + 8 > address + size) look_at( word & 0xffffffff, self, sp );
+        if (!load_next( at, end, &word )) return;
+        if (words) look_at( word & 0xffffffff, self, sp );
         if (words) look_at( word >> 32, self, sp );
         else look_at( word, self, sp );
     }
@@ -335,9 +347,10 @@ static int is_on_stack( uint64_t address )
     return address - (uint64_t)tib->StackLimit < (uint64_t)tib->StackBase - (uint64_t)tib->StackLimit;
 }
 
+/* The host takes buffers at any address. */
 static int is_pointer( uint64_t value )
 {
-    return value >= LOWEST_ADDRESS && value < HIGHEST_ADDRESS && !(value & 3);
+    return value >= LOWEST_ADDRESS && value < HIGHEST_ADDRESS;
 }
 
 /* NtDeviceIoControlFile and NtFsControlFile: the input buffer, argument 6, and its size, argument
