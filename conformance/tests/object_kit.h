@@ -12,7 +12,7 @@
 
 #define MAYBE static inline __attribute__((unused))
 
-static HANDLE subject, helper;
+static HANDLE subject __attribute__((unused)), helper __attribute__((unused));
 
 /* Another handle of the same object: from then on not only this process knows it. */
 MAYBE HANDLE copy_of( HANDLE handle )

@@ -358,3 +358,84 @@ START_TEST( scenario_object_socket_events )
     CloseHandle( subject );
     kit_check();
 }
+
+/* ---- SignalObjectAndWait of one that others know, and one that only this process knows ---- */
+
+static HANDLE named_semaphore( LONG count )
+{
+    char name[64];
+
+    wsprintfA( name, "umstest-semaphore-%lu", GetCurrentProcessId() );
+    return CreateSemaphoreA( NULL, count, 10, name );
+}
+
+/* Two wait, and are released by the signal of a call that waits for the other object. */
+START_TEST( scenario_object_signal_and_wait_known )
+{
+    struct kit_worker *worker;
+    struct kit_sched *sched;
+    HANDLE thread;
+
+    if (!kit_open()) return;
+    helper = named_semaphore( 1 );
+    subject = CreateEventW( NULL, TRUE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, wait_body, NULL );
+    kit_start();
+    thread = CreateThread( NULL, 0, wait_thread, NULL, 0, NULL );
+    ok( kit_wait_value( &waiting, 2 ), "they do not wait\n" );
+    ok( kit_wait_value( &worker->blocks, 1 ), "nobody was told\n" );
+    ok( !SignalObjectAndWait( subject, helper, KIT_LIMIT, FALSE ), "error %lu\n", GetLastError() );
+    ok( WaitForSingleObject( helper, 0 ) == WAIT_TIMEOUT, "the wait took nothing\n" );
+    ok( kit_wait_value( &woken, 2 ), "the signal was lost: %ld of 2 were released\n", woken );
+    ok( !WaitForSingleObject( subject, 0 ), "it is not signalled\n" );
+    SetEvent( subject );
+    others = thread;
+    join_thread();
+    kit_finish();
+    CloseHandle( subject );
+    CloseHandle( helper );
+    kit_check();
+}
+
+static void signal_known( void )
+{
+    if (!SignalObjectAndWait( helper, subject, KIT_LIMIT, FALSE )) InterlockedIncrement( &woken );
+}
+
+static DWORD signal_known_body( struct kit_worker *worker )
+{
+    (void)worker;
+    signal_known();
+    return 0;
+}
+
+static DWORD WINAPI signal_known_thread( void *arg )
+{
+    (void)arg;
+    signal_known();
+    return 0;
+}
+
+/* Two signal the other object and wait. The event stays set, so they are released whether they wait by then. */
+START_TEST( scenario_object_signal_known_and_wait )
+{
+    struct kit_sched *sched;
+    int i;
+
+    if (!kit_open()) return;
+    helper = named_semaphore( 0 );
+    subject = CreateEventW( NULL, TRUE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    kit_add_worker( sched->list, signal_known_body, NULL );
+    kit_start();
+    others = CreateThread( NULL, 0, signal_known_thread, NULL, 0, NULL );
+    for (i = 0; i < 2; i++) ok( !WaitForSingleObject( helper, KIT_LIMIT ), "signal %d was lost\n", i );
+    ok( SetEvent( subject ), "error %lu\n", GetLastError() );
+    ok( kit_wait_value( &woken, 2 ), "%ld of 2 were released\n", woken );
+    join_thread();
+    kit_finish();
+    CloseHandle( subject );
+    CloseHandle( helper );
+    kit_check();
+}
