@@ -4,78 +4,13 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Whether a handle is inheritable makes no difference to what the object does [doc]. So what is done to
- * an object of the plainest kind is done to a twin that could be inherited from the start, and both
- * have to answer the same.
+ * How they are compared: object_twins.h. Bad input: scenario_object_bad.c.
  */
 #define _WIN32_WINNT 0x0602
-#include "scenario_kit.h"
+#include "object_twins.h"
 
-static NTSTATUS (WINAPI *pNtCreateEvent)( HANDLE *, ACCESS_MASK, void *, ULONG, BOOLEAN );
-static NTSTATUS (WINAPI *pNtSetEvent)( HANDLE, LONG * );
-static NTSTATUS (WINAPI *pNtResetEvent)( HANDLE, LONG * );
-static NTSTATUS (WINAPI *pNtClearEvent)( HANDLE );
-static NTSTATUS (WINAPI *pNtPulseEvent)( HANDLE, LONG * );
-static NTSTATUS (WINAPI *pNtQueryEvent)( HANDLE, ULONG, void *, ULONG, ULONG * );
-static NTSTATUS (WINAPI *pNtReleaseSemaphore)( HANDLE, ULONG, ULONG * );
-static NTSTATUS (WINAPI *pNtQuerySemaphore)( HANDLE, ULONG, void *, ULONG, ULONG * );
-static NTSTATUS (WINAPI *pNtWaitForSingleObject)( HANDLE, BOOLEAN, const LARGE_INTEGER * );
-static NTSTATUS (WINAPI *pNtWaitForMultipleObjects)( ULONG, const HANDLE *, ULONG, BOOLEAN,
-                                                     const LARGE_INTEGER * );
-static NTSTATUS (WINAPI *pNtSignalAndWaitForSingleObject)( HANDLE, HANDLE, BOOLEAN, const LARGE_INTEGER * );
-static NTSTATUS (WINAPI *pNtClose)( HANDLE );
-
-static void find_calls( void )
-{
-    HMODULE ntdll = GetModuleHandleW( L"ntdll.dll" );
-
-#define FIND( name ) p##name = (void *)GetProcAddress( ntdll, #name )
-    FIND( NtCreateEvent );
-    FIND( NtSetEvent );
-    FIND( NtResetEvent );
-    FIND( NtClearEvent );
-    FIND( NtPulseEvent );
-    FIND( NtQueryEvent );
-    FIND( NtReleaseSemaphore );
-    FIND( NtQuerySemaphore );
-    FIND( NtWaitForSingleObject );
-    FIND( NtWaitForMultipleObjects );
-    FIND( NtSignalAndWaitForSingleObject );
-    FIND( NtClose );
-#undef FIND
-}
-
-#define MAX_ANSWERS 160
-#define LONG_AGO    125911584000000000          /* 1 January 2000; Wine 11.10 with ntsync takes a time before
+#define LONG_AGO 125911584000000000             /* 1 January 2000; Wine 11.10 with ntsync takes a time before
                                                    1970 for no limit */
-
-struct answers
-{
-    unsigned int count;
-    DWORD value[MAX_ANSWERS];
-};
-
-static struct answers plain_answers[2], worker_answers[2];
-
-static void note( struct answers *answers, DWORD value )
-{
-    if (answers->count < MAX_ANSWERS) answers->value[answers->count] = value;
-    answers->count++;
-}
-
-/* With what the call stored. */
-static void note_with( struct answers *answers, NTSTATUS status, LONG value )
-{
-    note( answers, (DWORD)status );
-    note( answers, (DWORD)value );
-}
-
-static void note_wait( struct answers *answers, HANDLE handle, LONGLONG time )
-{
-    LARGE_INTEGER timeout = { .QuadPart = time };
-
-    note( answers, (DWORD)pNtWaitForSingleObject( handle, FALSE, &timeout ) );
-}
 
 static void note_query( struct answers *answers, HANDLE handle )
 {
@@ -202,45 +137,4 @@ static void ask_all( struct answers *answers, SECURITY_ATTRIBUTES *attributes )
     for (i = 1; i < 3; i++) CloseHandle( handles[i] );
 }
 
-static void ask_twins( struct answers *answers )
-{
-    SECURITY_ATTRIBUTES inherit = { sizeof(inherit), NULL, TRUE };
-
-    ask_all( &answers[0], NULL );
-    ask_all( &answers[1], &inherit );
-}
-
-static DWORD answers_body( struct kit_worker *worker )
-{
-    (void)worker;
-    ask_twins( worker_answers );
-    return 0;
-}
-
-static void compare( const struct answers *a, const struct answers *b, const char *who )
-{
-    unsigned int i;
-
-    ok( a->count == b->count && a->count > 60 && a->count <= MAX_ANSWERS, "%s: %u and %u answers\n",
-        who, a->count, b->count );
-    for (i = 0; i < a->count && i < MAX_ANSWERS; i++)
-        ok( a->value[i] == b->value[i], "%s, answer %u: %08lx, its twin %08lx\n", who, i,
-            a->value[i], b->value[i] );
-}
-
-START_TEST( scenario_object_answers )
-{
-    struct kit_sched *sched;
-
-    find_calls();
-    if (!kit_open()) return;
-    ask_twins( plain_answers );
-    sched = kit_add_sched( NULL );
-    kit_add_worker( sched->list, answers_body, NULL );
-    kit_start();
-    kit_finish();
-    compare( &plain_answers[0], &plain_answers[1], "thread" );
-    compare( &worker_answers[0], &worker_answers[1], "worker" );
-    compare( &plain_answers[0], &worker_answers[0], "thread and worker" );
-    kit_check();
-}
+START_TEST( scenario_object_answers ) { run_twins( ask_all, 60 ); }

@@ -25,7 +25,7 @@
 
 /* ---- release, query ---- */
 
-/* 1: it was local, and *status is the answer. */
+/* 1: it was local, and *status is the answer. Wine stores 1 where it refuses. */
 static int release_local( struct ums_call *call, const struct object_thread *self,
                           int32_t *before, NTSTATUS *status )
 {
@@ -33,8 +33,12 @@ static int release_local( struct ums_call *call, const struct object_thread *sel
     int done;
 
     if (!o) return 0;
-    if ((done = o->type == OBJECT_MUTANT && !atomic_load( &o->real )))
-        *status = ums_mutant_release( o, self, before ) ? STATUS_SUCCESS : STATUS_MUTANT_NOT_OWNED;
+    if ((done = o->type == OBJECT_MUTANT && !atomic_load( &o->real )) &&
+        !ums_mutant_release( o, self, before ))
+    {
+        *before = 1;
+        *status = STATUS_MUTANT_NOT_OWNED;
+    }
     ums_objects_unlock();
     return done;
 }
@@ -46,6 +50,7 @@ int ums_object_release_mutant( struct ums_call *call, struct ums_context *self, 
     struct object_section section;
     NTSTATUS status = STATUS_SUCCESS;
     int32_t before = 0;
+    uint64_t stored;
     int done;
 
     if (!ums_object_find( call->args[0] ) && !ums_any_kept()) return 0;
@@ -53,8 +58,10 @@ int ums_object_release_mutant( struct ums_call *call, struct ums_context *self, 
     done = release_local( call, &thread, &before, &status ) ||
            (ums_any_kept() && ums_kept_release( &thread, call->args[0], &before ));
     ums_object_section_end( &section );
-    if (done) *ret = status ? (uint64_t)status : ums_store_ulong( call->args[1], (uint32_t)before );
-    return done;
+    if (!done) return 0;
+    stored = ums_store_ulong( call->args[1], (uint32_t)before );
+    *ret = stored ? stored : (uint64_t)status;
+    return 1;
 }
 
 /* The second word: is the caller its owner, is it abandoned. */
@@ -130,7 +137,8 @@ int ums_kept_wait_for_one( struct ums_call *call, struct ums_context *self, uint
 {
     const struct object_thread thread = ums_object_thread( self );
 
-    if (!ums_any_kept() || !acquire( self, &thread, call->args[0], call->sp )) return 0;
+    if (!ums_any_kept() || !ums_can_read_time( call->args[2] ) ||
+        !acquire( self, &thread, call->args[0], call->sp )) return 0;
     *ret = STATUS_WAIT_0;
     return 1;
 }
@@ -187,11 +195,13 @@ static NTSTATUS wait_for_all( struct ums_call *call, struct ums_context *self,
 int ums_kept_wait_for_many( struct ums_call *call, struct ums_context *self, uint64_t *ret )
 {
     const struct object_thread thread = ums_object_thread( self );
-    uint64_t handles[OBJECT_WAITS_MAX];
+    uint64_t handles[OBJECT_WAITS_MAX], args[UMS_MAX_ARGS];
     const uint32_t count = (uint32_t)call->args[0];
     uint32_t i;
 
     if (!ums_any_kept() || !count || count > OBJECT_WAITS_MAX) return 0;
+    ums_call_args( call, args );
+    if (!ums_can_read_time( args[4] )) return 0;
     for (i = 0; i < count; i++)
         if (!ums_try_load( (const uint64_t *)call->args[1] + i, &handles[i] )) return 0;
     for (i = 0; i < count && !is_mine( self, &thread, handles[i], call->sp ); i++) ;
@@ -225,7 +235,7 @@ int ums_kept_signal_and_wait( struct ums_call *call, struct ums_context *self, u
     int32_t before;
     int released;
 
-    if (!ums_any_kept()) return 0;
+    if (!ums_any_kept() || !ums_can_read_time( call->args[3] )) return 0;
     ums_object_section_begin( &section, self, call->sp );
     released = ums_kept_release( &thread, call->args[0], &before );
     ums_object_section_end( &section );

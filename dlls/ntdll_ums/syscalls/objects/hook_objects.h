@@ -125,6 +125,8 @@ static inline struct ums_call ums_call_with( const struct ums_call *call, uint64
     return other;
 }
 
+/* The host reads the time-out of a wait before it does anything. If it cannot, the call is left to it. */
+int ums_can_read_time( uint64_t timeout );
 /* Make a wait at the host, by any thread. args: those of the call. */
 uint64_t ums_object_wait_call( struct ums_call *call, const uint64_t *args, struct ums_context *self );
 

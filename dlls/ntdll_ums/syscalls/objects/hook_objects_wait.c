@@ -69,6 +69,13 @@ static void name_objects( struct wait_call *wc, const struct object_wait *wait, 
     else args[0] = wc->handles[0];
 }
 
+int ums_can_read_time( uint64_t timeout )
+{
+    uint64_t time;
+
+    return !timeout || ums_try_load( (const void *)timeout, &time );
+}
+
 uint64_t ums_object_wait_call( struct ums_call *call, const uint64_t *args, struct ums_context *self )
 {
     const struct call_row *row = ums_call_row( call );
@@ -276,7 +283,8 @@ static int signal_stragglers( struct ums_call *call, struct ums_context *self )
     struct ums_object *o;
     int done = 0;
 
-    if (!ums_object_find( call->args[0] ) || !ums_has_access( (HANDLE)call->args[1], SYNCHRONIZE )) return 0;
+    if (!ums_object_find( call->args[0] ) || !ums_can_read_time( call->args[3] ) ||
+        !ums_has_access( (HANDLE)call->args[1], SYNCHRONIZE )) return 0;
     ums_object_section_begin( &section, self, call->sp );
     if ((o = ums_object_lock( call->args[0] )))
     {

@@ -1,0 +1,173 @@
+/*
+ * Scenarios: two workers wait for an event or a semaphore of this process, and it becomes known to others. Then each signal is
+ * for one of them, though neither has run since.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A third worker of the same scheduler, which runs when both are blocked, does the rest. So they cannot run in between,
+ * unless a call of the third blocks: then the test is as right, and only notices less.
+ */
+#define _WIN32_WINNT 0x0602
+#include "object_kit.h"
+
+static BOOL is_signalled( HANDLE handle )
+{
+    return WaitForSingleObject( handle, 0 ) == WAIT_OBJECT_0;
+}
+
+/* What is done now should come behind the beginning of the waits, which nobody can see (docs/blocking.md). This proves
+   no order. */
+static void let_them_wait( void )
+{
+    Sleep( 100 );
+}
+
+/* Another handle of the object, so that it is known to others while they wait for it. */
+static HANDLE known_behind_waits( void )
+{
+    let_them_wait();
+    return copy_of( subject );
+}
+
+static volatile LONG released, refused, too_early;
+
+static DWORD wait_for_it( struct kit_worker *worker )
+{
+    (void)worker;
+    if (!WaitForSingleObject( subject, INFINITE )) InterlockedIncrement( &released );
+    return 0;
+}
+
+/* Two signals, before anybody has run, release both. */
+static DWORD set_twice( struct kit_worker *worker )
+{
+    HANDLE copy = copy_of( subject );
+
+    (void)worker;
+    let_them_wait();
+    SetEvent( subject );
+    SetEvent( subject );
+    CloseHandle( copy );
+    return 0;
+}
+
+/* The same with a semaphore whose limit is 1: each release is for one who waits, so both are accepted. */
+static DWORD release_twice( struct kit_worker *worker )
+{
+    HANDLE copy;
+    LONG before = 7;
+    int i;
+
+    (void)worker;
+    refused = wrong = 0;
+    copy = known_behind_waits();
+    for (i = 0; i < 2; i++)
+    {
+        if (!ReleaseSemaphore( subject, 1, &before )) refused++;
+        if (before) wrong++;
+    }
+    if (ReleaseSemaphore( subject, 2, NULL ) || GetLastError() != ERROR_TOO_MANY_POSTS) wrong++;
+    CloseHandle( copy );
+    return 0;
+}
+
+/* The same with the signal of SignalObjectAndWait. */
+static DWORD signal_twice( struct kit_worker *worker )
+{
+    HANDLE copy, never = CreateEventW( NULL, FALSE, FALSE, NULL );
+    int i;
+
+    (void)worker;
+    wrong = 0;
+    copy = known_behind_waits();
+    for (i = 0; i < 2; i++) if (SignalObjectAndWait( subject, never, 0, FALSE ) != WAIT_TIMEOUT) wrong++;
+    if (SignalObjectAndWait( subject, NULL, 0, FALSE ) != WAIT_FAILED) wrong++;
+    CloseHandle( never );
+    CloseHandle( copy );
+    return 0;
+}
+
+/* SignalObjectAndWait whose time-out cannot be read signals nothing: two signals behind it release two. */
+static DWORD signal_badly( struct kit_worker *worker )
+{
+    LONG (WINAPI *pNtSignalAndWaitForSingleObject)( HANDLE, HANDLE, BOOLEAN, LARGE_INTEGER * ) =
+        (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtSignalAndWaitForSingleObject" );
+    HANDLE copy, never = CreateEventW( NULL, FALSE, FALSE, NULL );
+
+    (void)worker;
+    wrong = 0;
+    copy = known_behind_waits();
+    if (pNtSignalAndWaitForSingleObject( subject, never, FALSE, (void *)8 ) != (LONG)0xc0000005) wrong++;
+    SetEvent( subject );
+    SetEvent( subject );
+    CloseHandle( never );
+    CloseHandle( copy );
+    return 0;
+}
+
+/* One releases one. */
+static DWORD set_once( struct kit_worker *worker )
+{
+    HANDLE copy = copy_of( subject );
+    int i;
+
+    SetEvent( subject );
+    for (i = 0; i < 50; i++) kit_yield( worker, NULL );         /* a chance for both */
+    too_early = released > 1;
+    kit_yield_until( worker, &released, 1 );
+    SetEvent( subject );
+    CloseHandle( copy );
+    return 0;
+}
+
+/* object: auto-reset, not signalled */
+static void run_two( HANDLE object, DWORD (*rest)( struct kit_worker * ) )
+{
+    struct kit_worker *workers[2];
+    struct kit_sched *sched;
+    int i;
+
+    if (!kit_open()) return;
+    subject = object;
+    sched = kit_add_sched( NULL );
+    for (i = 0; i < 2; i++) workers[i] = kit_add_worker( sched->list, wait_for_it, NULL );
+    kit_start();
+    for (i = 0; i < 2; i++) ok( kit_wait_value( &workers[i]->blocks, 1 ), "nobody was told\n" );
+    kit_add_worker( sched->list, rest, NULL );
+    kit_finish();
+    ok( released == 2, "%ld of 2 were released\n", released );
+    ok( !too_early, "one signal has released two\n" );
+    ok( !is_signalled( subject ), "one signal too many\n" );
+    CloseHandle( subject );
+    kit_check();
+}
+
+START_TEST( scenario_object_set_twice )
+{
+    run_two( CreateEventW( NULL, FALSE, FALSE, NULL ), set_twice );
+}
+
+START_TEST( scenario_object_release_twice )
+{
+    run_two( CreateSemaphoreW( NULL, 0, 1, NULL ), release_twice );
+    ok( !refused, "%ld of 2 releases were refused\n", refused );
+    ok( !wrong, "%ld counts or errors were wrong\n", wrong );
+}
+
+START_TEST( scenario_object_signal_twice )
+{
+    run_two( CreateEventW( NULL, FALSE, FALSE, NULL ), signal_twice );
+    ok( !wrong, "%ld answers were wrong\n", wrong );
+}
+
+START_TEST( scenario_object_signal_badly )
+{
+    run_two( CreateEventW( NULL, FALSE, FALSE, NULL ), signal_badly );
+    unverified ok( !wrong, "%ld answers were wrong\n", wrong );
+}
+
+START_TEST( scenario_object_set_once )
+{
+    run_two( CreateEventW( NULL, FALSE, FALSE, NULL ), set_once );
+}
