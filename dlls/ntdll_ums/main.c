@@ -109,13 +109,16 @@ static const struct hook *find_hook( const char **why )
     return found;
 }
 
+static int unix_calls_unseen;                   /* where workers are carried, they are seen */
+
 /* The stub hook of the other engine sees only calls that are listed. */
 static const char *no_objects( const struct hook *hook )
 {
     return ums_setting( SETTING_LOCAL_OBJECTS ) != 2 ? "UMS_LOCAL_OBJECTS does not ask for it"
            : !ums_waits_here ? "it needs UMS_USER_WAITS"
            : hook && !ums_carry && !lstrcmpA( hook->name, "stubs" )
-           ? "the stub hook does not see all calls where workers are not carried" : NULL;
+           ? "the stub hook does not see all calls where workers are not carried"
+           : unix_calls_unseen ? "Unix calls are not seen, and may set or wait for one" : NULL;
 }
 
 static void choose_objects( void )
@@ -170,11 +173,11 @@ static const char *start_engine( const struct hook *hook, const char **why )
         if (!any) return NULL;
         ums_info( "engine handoff, because %s", *why );
     }
+    if ((unix_calls_unseen = !ums_hook_unix_install( &unseen )))
+        ums_info( "Unix calls are not seen, because %s", unseen );
     may_have_objects( hook );
     if (!hook->install( why )) return NULL;
     choose( "engine", "handoff", 1, any ? "it works everywhere" : "UMS_ENGINE asks for it" );
-    if (!ums_hook_unix_install( &unseen ))
-        ums_info( "Unix calls are not seen, because %s", unseen );
     return "handoff";
 }
 
@@ -250,13 +253,15 @@ static const char *start( void )
     choose_park();
     no_waits = start_waits();
     choose_objects();
-    if (!(hook = find_hook( &why )) || !(engine = start_engine( hook, &why ))) return why;
-    choose_waits( no_waits );
-    tell_objects( hook );
+    if (!(hook = find_hook( &why ))) return why;
 
-    /* from now on any thread may be inside the hook, so this DLL must stay loaded */
+    /* From now on any thread may be inside a hook, so this DLL must stay loaded; also if the start fails
+       behind the first of them. */
     GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                         (const char *)&private_interface, &pinned );
+    if (!(engine = start_engine( hook, &why ))) return why;
+    choose_waits( no_waits );
+    tell_objects( hook );
     ums_straight = ums_carry && !ums_recording && !hud;
     if (!ums_hook_apc_install())
         ums_info( "APCs of workers run concurrently with their scheduler, because KiUserApcDispatcher "
