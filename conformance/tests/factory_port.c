@@ -421,6 +421,44 @@ START_TEST( factory_port_not_blocked )
     factory_close( &factory );
 }
 
+static volatile LONG in_apc, leave_apc, sleeper;
+
+/* It makes no call: it runs all the time. */
+static void CALLBACK run_on( ULONG_PTR unused )
+{
+    (void)unused;
+    in_apc = 1;
+    while (!leave_apc) YieldProcessor();
+}
+
+static void sleep_for_an_apc( struct factory_worker *worker, const factory_packet *packet )
+{
+    if ((ULONG_PTR)packet->KeyContext != 1) return;    /* the second, of post */
+    sleeper = worker->index + 1;
+    SleepEx( WAIT_BOUND, TRUE );
+}
+
+/* 2.5 a worker that waits and is given an APC runs in it: nobody else is let go meanwhile */
+START_TEST( factory_port_blocked_apc )
+{
+    static struct factory factory;
+
+    factory.packet = sleep_for_an_apc;
+    factory.concurrency = 1;
+    factory.batch = 1;
+    if (!open_with_workers( &factory, 2 )) return;
+    post( &factory, 0 );
+    if (!ok( factory_reach( &sleeper, 1 ), "2.5 the first was not taken\n" )) return;
+    ok( QueueUserAPC( run_on, factory.workers[sleeper - 1].thread, 0 ),
+        "error %lu\n", GetLastError() );
+    ok( factory_reach( &in_apc, 1 ), "the APC did not run\n" );
+    post( &factory, 1 );
+    ok( factory_stays( &factory.packets, 1 ), "2.5 a second worker runs beside the APC\n" );
+    leave_apc = 1;
+    ok( factory_reach( &factory.handled, 2 ), "2.5 %ld packets of 2\n", factory.handled );
+    factory_close( &factory );
+}
+
 #define MANY 600
 
 /* 2.5 however many wait, none is lost */

@@ -198,7 +198,9 @@ static uint64_t call_nested( const struct call_row *row, struct ums_call *call,
 void ums_apc_begins( void )
 {
     struct ums_context *self = ke_current();
+    struct ums_hand *h = self ? NULL : ums_hand_current();
 
+    if (h) ums_hand_is_back( h );               /* it runs; behind the call it is back already */
     if (!self || self->kind != CONTEXT_WORKER || self->inside.place != INSIDE_CALL ||
         self->preempted) return;
     ums_abandon_call( self );
