@@ -62,13 +62,15 @@ def off(worker, begin, end, cat, name=None):
 
 
 def made_up_trace():
-    """Worker 1 yields 100 times and is ready for 1, 2 ... 100 us; worker 2 blocks once."""
+    """Worker 1 yields 100 times and is ready for 1, 2 ... 100 us; worker 2 rides a call out, and blocks in the next."""
     events, at = run(1, 0, 10, 'yield'), 10
     for delay in range(1, 101):
         events += off(1, at, at + delay, 'ready') + run(1, at + delay, at + delay + 10, 'yield')
         at += delay + 10
     events += off(1, at, at + 2000, 'ready')
-    events += run(2, at, at + 50, 'block', call='NtReadFile')
+    stay = run(2, at, at + 50, 'block', call='NtReadFile')
+    stay[2:2] = off(2, at + 5, at + 15, 'kernel', 'NtReadFile') + off(2, at + 20, at + 50, 'kernel', 'NtReadFile')
+    events += stay
     events += [event('s', 1, at + 50, cat='block', name='block', id=1)]
     events += off(2, at + 50, at + 550, 'block', 'NtReadFile')
     events += [event('B', WORKER + 2, at + 550, cat='queued', name='queued'),
@@ -99,6 +101,7 @@ def made_up(folder):
     call = s['calls'][0]
     expect((call['call'], call['blocks'], call['blocked'], call['longest']) == ('NtReadFile', 1, 500, 500),
            'block time', call)
+    expect((call['rides'], call['inside']) == (1, 40), 'a call that is told in the middle did not ride out', call)
     sched = s['schedulers'][0]
     expect((sched['life'], sched['run'], sched['idle'], sched['executed']) ==
            (at + 2001, 1010 + 50 + 300 + 1, 550, 104), 'scheduler', sched)
