@@ -111,10 +111,15 @@ static const struct hook *find_hook( const char **why )
 
 static int unix_calls_unseen;                   /* where workers are carried, they are seen */
 
+/* What cannot be seen of local objects, for whoever reads umsinfo. */
+#define LOSES_SIGNALS \
+    "a signal is lost if another process takes the handle (docs/local_objects.md)"
+
 /* The stub hook of the other engine sees only calls that are listed. */
 static const char *no_objects( const struct hook *hook )
 {
-    return ums_setting( SETTING_LOCAL_OBJECTS ) != 2 ? "UMS_LOCAL_OBJECTS does not ask for it"
+    return ums_setting( SETTING_LOCAL_OBJECTS ) != 2
+           ? "UMS_LOCAL_OBJECTS does not ask for it; " LOSES_SIGNALS
            : !ums_waits_here ? "it needs UMS_USER_WAITS"
            : hook && !ums_carry && !lstrcmpA( hook->name, "stubs" )
            ? "the stub hook does not see all calls where workers are not carried"
@@ -137,7 +142,7 @@ static void tell_objects( const struct hook *hook )
     const char *why = no_objects( hook );
 
     if (!why && !ums_objects_on) why = "memory is short";
-    choose( "objects", "user", !why, why ? why : "UMS_LOCAL_OBJECTS asks for it" );
+    choose( "objects", "user", !why, why ? why : "UMS_LOCAL_OBJECTS asks for it; " LOSES_SIGNALS );
     choose( "objects", "kernel", !!why, why ? "it works everywhere" : "UMS_LOCAL_OBJECTS asks for another" );
 }
 

@@ -43,12 +43,21 @@ grep -q CreateUms out && wrong 'names without --verbose'
 info -- "$umsrun" --info --verbose
 found 0 'under the launcher' '^host  *wine-[0-9].* on Linux ' '^program  */.*umsinfo.exe$' '^shim  */.*kernel32_ums.dll, version ' \
     '^engine  *carry: .*trial went well' '^engine  *not handoff: ' '^hook  *dispatcher: ' '^hook  *not stubs: ' \
+    '^objects  *not user: UMS_LOCAL_OBJECTS does not ask for it; a signal is lost if .*(docs/local_objects.md)$' \
     '^settings  *all as by default$' ' CreateUmsCompletionList  *shim  kernel32_ums.dll+0x' \
     ' RtlGetNextUmsListItem  *shim  ntdll_ums.dll+0x' ' ZwWorkerFactoryWorkerReady  *shim  ntdll_ums.dll+0x' \
     "^names  *$names lead to the shim, 0 to the host, 0 are missing$" '^self-test  *passed: 4 workers, .* 4 waits reported, 4 ends$' \
     '^switches  *[1-9][0-9]* carried, [0-9]* sent home$' \
     '^User-Mode Scheduling works here: by the shim, for this program as it is$'
 [ "$(grep -c '^  [A-Z]' out)" = $names ] || wrong 'not a line for each name'
+
+# what local objects may lose
+[ -e "$(dirname "$0")/../../docs/local_objects.md" ] || wrong 'the document that is named is not there'
+info UMS_LOCAL_OBJECTS=on -- "$umsrun" --info
+found 0 'with local objects' '^objects  *user: UMS_LOCAL_OBJECTS asks for it; a signal is lost if another process takes the handle (docs/local_objects.md)$' \
+    '^objects  *not kernel: ' '^settings  *UMS_LOCAL_OBJECTS=on (environment)$'
+info UMS_LOCAL_OBJECTS=on UMS_USER_WAITS=off -- "$umsrun" --info
+found 0 'local objects that cannot be' '^objects  *not user: it needs UMS_USER_WAITS$'
 
 # the reasons, and where settings come from
 conf '[umsinfo.exe]' 'UMS_PARK=address' 'UMS_HOK=stubs'
