@@ -227,3 +227,31 @@ double crew_batch( struct arm *arm )
     if (!crew_wait( crew )) return -1;
     return (crew->end - crew->start) / crew->ops;
 }
+
+static void run_shared( struct crew_worker *worker )
+{
+    worker->shared( (unsigned int)(worker - worker->crew->workers), worker->crew->ops );
+}
+
+struct crew *crew_create_shared( unsigned int count, body_proc body )
+{
+    struct crew *crew = crew_create( count );
+    unsigned int i;
+
+    for (i = 0; crew && i < count; i++)
+    {
+        crew->workers[i].body = run_shared;
+        crew->workers[i].shared = body;
+    }
+    return crew;
+}
+
+BOOL crew_start_shared( struct arm *arm, unsigned int count, body_proc body )
+{
+    struct crew *crew = crew_create_shared( count, body );
+
+    arm->state = crew;
+    arm->batch = crew_batch;
+    arm->stop = crew_arm_stop;
+    return crew && crew_start( crew );
+}

@@ -15,6 +15,7 @@
 #include <windows.h>
 #include "ums.h"
 #include "bench.h"
+#include "bodies.h"
 
 #define CREW_PARK ((void *)1)
 
@@ -22,6 +23,7 @@ struct crew_worker
 {
     struct crew    *crew;
     void          (*body)( struct crew_worker *worker );      /* a batch; NULL: only parks */
+    body_proc       shared;             /* see crew_create_shared */
     HANDLE          mine, others;       /* events of the ping-pong */
     PUMS_CONTEXT    context;
     HANDLE          thread;
@@ -60,6 +62,11 @@ void crew_stop( struct crew *crew );
 
 void NTAPI crew_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, void *param );
 struct crew *crew_self( RTL_UMS_SCHEDULER_REASON reason, void *param );    /* in a SchedulerProc */
+
+/* Workers that do what a troop of threads does (troop.h). */
+struct crew *crew_create_shared( unsigned int count, body_proc body );
+/* The same, started, as the state of an arm. FALSE: failed, reason printed. */
+BOOL crew_start_shared( struct arm *arm, unsigned int count, body_proc body );
 
 /* For arms whose state is the crew: ns per operation of each worker. */
 double crew_batch( struct arm *arm );

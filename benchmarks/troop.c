@@ -16,7 +16,7 @@
 
 struct troop
 {
-    troop_body    body;
+    body_proc     body;
     unsigned int  ops, count;
     unsigned int  batch;
     volatile LONG quit, born, running;
@@ -47,7 +47,7 @@ static void open_gate( struct troop *troop )
     ReleaseSemaphore( troop->gates[troop->batch++ & 1], (LONG)troop->count, NULL );
 }
 
-static double troop_batch( struct arm *arm )
+double troop_batch( struct arm *arm )
 {
     struct troop *troop = arm->state;
     double start = stats_now();
@@ -85,7 +85,7 @@ unsigned int troop_count( const struct arm *arm )
     return troop->count;
 }
 
-BOOL troop_start( struct arm *arm, unsigned int count, troop_body body )
+BOOL troop_start( struct arm *arm, unsigned int count, body_proc body )
 {
     struct troop *troop = calloc( 1, sizeof(*troop) );
     unsigned int i;

@@ -12,11 +12,11 @@
 
 #include <windows.h>
 #include "bench.h"
-
-typedef void (*troop_body)( unsigned int self, unsigned int ops );      /* self: from 0 */
+#include "bodies.h"
 
 /* Fills the arm: ns per operation of each thread. FALSE: failed, reason printed. */
-BOOL troop_start( struct arm *arm, unsigned int count, troop_body body );
+BOOL troop_start( struct arm *arm, unsigned int count, body_proc body );
 unsigned int troop_count( const struct arm *arm );
+double troop_batch( struct arm *arm );
 
 #endif /* TROOP_H */

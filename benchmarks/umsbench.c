@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
+#include "bodies.h"
 
 #define STEP_SECONDS 120
 #define BATCH_NS     3e6        /* how long a batch is made: well below the share of the CPU that
@@ -480,6 +481,11 @@ int main( int argc, char **argv )
     unsigned int i;
 
     stats_cycles_ns( 0 );
+    if (!bodies_start())
+    {
+        printf( "umsbench: no WaitOnAddress here\n" );
+        return 1;
+    }
     if (!parse_options( argc, argv, &options ))
     {
         printf( "%s", usage );

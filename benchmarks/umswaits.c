@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "ums.h"
+#include "bodies.h"
 
 #define MAX_PAIRS 101
 
@@ -26,68 +27,17 @@ static int ready_count, alive;
 static int rounds = 1000, pairs = 15;
 static LARGE_INTEGER frequency;
 
-static SRWLOCK lock = SRWLOCK_INIT;
-static CONDITION_VARIABLE turn_changed = CONDITION_VARIABLE_INIT;
 static CRITICAL_SECTION section;
-static volatile LONG turn;
-static BOOL (WINAPI *pWaitOnAddress)( volatile void *, void *, SIZE_T, DWORD );
-static void (WINAPI *pWakeByAddressSingle)( void * );
 
-static void condition( LONG self )
+static void naps( unsigned int self, unsigned int ops )
 {
-    int i;
-
-    for (i = 0; i < rounds; i++)
-    {
-        AcquireSRWLockExclusive( &lock );
-        while (turn != self) SleepConditionVariableSRW( &turn_changed, &lock, INFINITE, 0 );
-        turn = !self;
-        ReleaseSRWLockExclusive( &lock );
-        WakeAllConditionVariable( &turn_changed );
-    }
+    body_naps( self, ops / 20 );
 }
 
-static void address( LONG self )
+static void contended( unsigned int self, unsigned int ops )
 {
-    LONG other = !self;
-    int i;
-
-    for (i = 0; i < rounds; i++)
-    {
-        while (turn != self) pWaitOnAddress( &turn, &other, sizeof(other), INFINITE );
-        turn = !self;
-        pWakeByAddressSingle( (void *)&turn );
-    }
-}
-
-/* with a time-out that is never reached */
-static void timed( LONG self )
-{
-    LONG other = !self;
-    int i;
-
-    for (i = 0; i < rounds; i++)
-    {
-        while (turn != self) pWaitOnAddress( &turn, &other, sizeof(other), 10000 );
-        turn = !self;
-        pWakeByAddressSingle( (void *)&turn );
-    }
-}
-
-static void naps( LONG self )
-{
-    int i;
-
     (void)self;
-    for (i = 0; i < rounds / 20; i++) Sleep( 1 );
-}
-
-static void contended( LONG self )
-{
-    int i;
-
-    (void)self;
-    for (i = 0; i < rounds; i++)
+    for (; ops; ops--)
     {
         EnterCriticalSection( &section );
         SwitchToThread();
@@ -95,125 +45,13 @@ static void contended( LONG self )
     }
 }
 
-static void close_event( LONG self )
+static void close_event( unsigned int self, unsigned int ops )
 {
-    int i;
-
     (void)self;
-    for (i = 0; i < rounds; i++) CloseHandle( CreateEventW( NULL, FALSE, FALSE, NULL ) );
+    for (; ops; ops--) CloseHandle( CreateEventW( NULL, FALSE, FALSE, NULL ) );
 }
 
-/* UMS_LOCAL_OBJECTS decides whether these need the host. */
-static HANDLE events[2], many[8], semaphores[2], set_only[2], mutexes[3];
-
-static void auto_events( LONG self )
-{
-    int i;
-
-    if (!self) SetEvent( events[0] );
-    for (i = 0; i < rounds; i++)
-    {
-        WaitForSingleObject( events[self], INFINITE );
-        SetEvent( events[!self] );
-    }
-    if (self) WaitForSingleObject( events[0], INFINITE );       /* nothing is left for the next time */
-}
-
-static void semaphore( LONG self )
-{
-    int i;
-
-    if (!self) ReleaseSemaphore( semaphores[0], 1, NULL );
-    for (i = 0; i < rounds; i++)
-    {
-        WaitForSingleObject( semaphores[self], INFINITE );
-        ReleaseSemaphore( semaphores[!self], 1, NULL );
-    }
-    if (self) WaitForSingleObject( semaphores[0], INFINITE );
-}
-
-/* Each of the two owns one of three mutexes, waits for the next one and releases its own. So the other one
-   gets that, and each waits in each round. */
-static void mutex( LONG self )
-{
-    int i, own = self;
-
-    WaitForSingleObject( mutexes[own], INFINITE );
-    if (self) ReleaseSemaphore( semaphores[0], 1, NULL );       /* both own one when the first goes on */
-    else WaitForSingleObject( semaphores[0], INFINITE );
-    for (i = 0; i < rounds; i++)
-    {
-        int next = (own + 1) % 3;
-
-        WaitForSingleObject( mutexes[next], INFINITE );
-        ReleaseMutex( mutexes[own] );
-        own = next;
-    }
-    ReleaseMutex( mutexes[own] );
-}
-
-static void mutex_alone( LONG self )
-{
-    int i;
-
-    for (i = 0; i < rounds; i++)
-    {
-        WaitForSingleObject( mutexes[self], INFINITE );
-        ReleaseMutex( mutexes[self] );
-    }
-}
-
-/* The first seven of one are never set. */
-static void any_of_eight( LONG self )
-{
-    HANDLE own[8];
-    int i;
-
-    for (i = 0; i < 8; i++) own[i] = i < 7 ? many[i] : events[self];
-    if (!self) SetEvent( events[0] );
-    for (i = 0; i < rounds; i++)
-    {
-        WaitForMultipleObjects( 8, own, FALSE, INFINITE );
-        SetEvent( events[!self] );
-    }
-    if (self) WaitForSingleObject( events[0], INFINITE );
-}
-
-static void set_alone( LONG self )
-{
-    int i;
-
-    for (i = 0; i < rounds; i++) SetEvent( set_only[self] );
-}
-
-static void make_known( HANDLE handle )
-{
-    HANDLE copy;
-
-    if (DuplicateHandle( GetCurrentProcess(), handle, GetCurrentProcess(), &copy, 0, FALSE,
-                         DUPLICATE_SAME_ACCESS )) CloseHandle( copy );
-}
-
-static void make_objects( BOOL known )
-{
-    int i;
-
-    for (i = 0; i < 2; i++)
-    {
-        events[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
-        semaphores[i] = CreateSemaphoreW( NULL, 0, 1, NULL );
-        set_only[i] = CreateEventW( NULL, TRUE, FALSE, NULL );
-        if (known) make_known( events[i] );
-    }
-    for (i = 0; i < 3; i++)
-    {
-        mutexes[i] = CreateMutexW( NULL, FALSE, NULL );
-        if (known) make_known( mutexes[i] );
-    }
-    for (i = 0; i < 8; i++) many[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
-}
-
-static void (*body)( LONG self );
+static body_proc body;
 static volatile LONG started, running;
 static LARGE_INTEGER begin, end;
 
@@ -221,7 +59,7 @@ static LARGE_INTEGER begin, end;
 static DWORD WINAPI thread_main( void *self )
 {
     if (InterlockedIncrement( &started ) == 2) QueryPerformanceCounter( &begin );
-    body( (LONG)(LONG_PTR)self );
+    body( (unsigned int)(ULONG_PTR)self, (unsigned int)rounds );
     if (!InterlockedDecrement( &running )) QueryPerformanceCounter( &end );
     return 0;
 }
@@ -290,7 +128,6 @@ static double measure( int as_workers )
     HANDLE threads[2];
     int i;
 
-    turn = 0;
     started = 0;
     running = alive = 2;
     for (i = 0; i < 2; i++)
@@ -311,7 +148,7 @@ static int compare( const void *a, const void *b )
     return x < y ? -1 : x > y;
 }
 
-static void report( const char *name, void (*which)( LONG self ) )
+static void report( const char *name, body_proc which )
 {
     double threads[MAX_PAIRS], workers[MAX_PAIRS], ratios[MAX_PAIRS];
     int i;
@@ -334,7 +171,7 @@ static void report( const char *name, void (*which)( LONG self ) )
 
 int main( int argc, char **argv )
 {
-    HMODULE base = GetModuleHandleW( L"kernelbase.dll" );
+    static struct objects own, known;       /* UMS_LOCAL_OBJECTS decides whether the first need the host */
 
     if (argc > 1) rounds = atoi( argv[1] );
     if (argc > 2) pairs = atoi( argv[2] );
@@ -343,30 +180,33 @@ int main( int argc, char **argv )
         printf( "usage: umswaits [ROUNDS [PAIRS]]; at least 20 rounds, 1 to %d pairs\n", MAX_PAIRS );
         return 2;
     }
-    pWaitOnAddress = (void *)GetProcAddress( base, "WaitOnAddress" );
-    pWakeByAddressSingle = (void *)GetProcAddress( base, "WakeByAddressSingle" );
     QueryPerformanceFrequency( &frequency );
     InitializeCriticalSection( &section );
-    if (!pWaitOnAddress || !pWakeByAddressSingle || !CreateUmsCompletionList( &list ))
+    if (!bodies_start() || !CreateUmsCompletionList( &list ))
     {
         printf( "no User-Mode Scheduling here (error %lu)\n", GetLastError() );
         return 1;
     }
-    report( "SRW lock, condition variable", condition );
-    report( "WaitOnAddress", address );
-    report( "WaitOnAddress, 10 s", timed );
+    report( "SRW lock, condition variable", body_condition );
+    report( "WaitOnAddress", body_address );
+    report( "WaitOnAddress, 10 s", body_address_timed );
     report( "contended critical section", contended );
     report( "Sleep(1), a twentieth", naps );
     report( "create and close an event", close_event );
-    make_objects( FALSE );
-    report( "auto-reset events", auto_events );
-    report( "semaphores", semaphore );
-    report( "mutexes", mutex );
-    report( "any of 8 events", any_of_eight );
-    report( "two sets, and nobody waits", set_alone );
-    report( "a mutex that nobody has", mutex_alone );
-    make_objects( TRUE );
-    report( "auto-reset events with a copy", auto_events );
-    report( "mutexes with a copy", mutex );
+    if (!objects_make( &own, FALSE ) || !objects_make( &known, TRUE ))
+    {
+        printf( "an object could not be made (error %lu)\n", GetLastError() );
+        return 1;
+    }
+    bodies_use( &own );
+    report( "auto-reset events", body_events );
+    report( "semaphores", body_semaphores );
+    report( "mutexes", body_mutexes );
+    report( "any of 8 events", body_any );
+    report( "two sets, and nobody waits", body_set );
+    report( "a mutex that nobody has", body_mutex_alone );
+    bodies_use( &known );
+    report( "auto-reset events with a copy", body_events );
+    report( "mutexes with a copy", body_mutexes );
     return 0;
 }

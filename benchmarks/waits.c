@@ -4,8 +4,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Both kinds run the same bodies. Two that take turns leave "turn" as they found it, so each batch
- * begins like the first, whichever arm it is of.
+ * Both kinds run the same bodies (bodies.h).
  */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -28,34 +27,7 @@ unsigned int waits_nappers = 1000;
 
 /* ---- what they do ---- */
 
-static SRWLOCK lock = SRWLOCK_INIT;
-static CONDITION_VARIABLE turn_changed = CONDITION_VARIABLE_INIT;
 static CRITICAL_SECTION section;
-static volatile LONG turn;
-
-static void condition( unsigned int self, unsigned int ops )
-{
-    for (; ops; ops--)
-    {
-        AcquireSRWLockExclusive( &lock );
-        while (turn != (LONG)self) SleepConditionVariableSRW( &turn_changed, &lock, INFINITE, 0 );
-        turn = !self;
-        ReleaseSRWLockExclusive( &lock );
-        WakeAllConditionVariable( &turn_changed );
-    }
-}
-
-static void address( unsigned int self, unsigned int ops )
-{
-    LONG others = !self;
-
-    for (; ops; ops--)
-    {
-        while (turn != (LONG)self) WaitOnAddress( &turn, &others, sizeof(others), INFINITE );
-        turn = others;
-        WakeByAddressSingle( (void *)&turn );
-    }
-}
 
 static void contended( unsigned int self, unsigned int ops )
 {
@@ -71,12 +43,6 @@ static void contended( unsigned int self, unsigned int ops )
     }
 }
 
-static void naps( unsigned int self, unsigned int ops )
-{
-    (void)self;
-    for (; ops; ops--) Sleep( 1 );
-}
-
 /* CPU time of this process, ns. GetProcessTimes counts ticks of 10 ms. */
 static double own_time( void )
 {
@@ -90,12 +56,12 @@ static double own_time( void )
 
 BOOL threads_start_condition( struct arm *arm )
 {
-    return troop_start( arm, 2, condition );
+    return troop_start( arm, 2, body_condition );
 }
 
 BOOL threads_start_turns( struct arm *arm )
 {
-    return troop_start( arm, 2, address );
+    return troop_start( arm, 2, body_address );
 }
 
 BOOL threads_start_section( struct arm *arm )
@@ -103,8 +69,6 @@ BOOL threads_start_section( struct arm *arm )
     InitializeCriticalSection( &section );
     return troop_start( arm, 2 * LOCKERS, contended );
 }
-
-static double (*troop_batch)( struct arm *arm );
 
 static double troop_time_batch( struct arm *arm )
 {
@@ -116,9 +80,8 @@ static double troop_time_batch( struct arm *arm )
 
 BOOL threads_start_naps( struct arm *arm )
 {
-    BOOL ret = troop_start( arm, waits_nappers, naps );
+    BOOL ret = troop_start( arm, waits_nappers, body_naps );
 
-    troop_batch = arm->batch;
     arm->fixed = TRUE;
     arm->ops = NAPS;
     arm->batch = troop_time_batch;
@@ -127,54 +90,14 @@ BOOL threads_start_naps( struct arm *arm )
 
 /* ---- workers ---- */
 
-static void condition_body( struct crew_worker *worker )
-{
-    condition( worker != worker->crew->workers, worker->crew->ops );
-}
-
-static void address_body( struct crew_worker *worker )
-{
-    address( worker != worker->crew->workers, worker->crew->ops );
-}
-
-static void contended_body( struct crew_worker *worker )
-{
-    contended( 0, worker->crew->ops );
-}
-
-static void naps_body( struct crew_worker *worker )
-{
-    naps( 0, worker->crew->ops );
-}
-
-static struct crew *make_crew( unsigned int count, void (*body)( struct crew_worker *worker ) )
-{
-    struct crew *crew = crew_create( count );
-    unsigned int i;
-
-    for (i = 0; crew && i < count; i++) crew->workers[i].body = body;
-    return crew;
-}
-
-static BOOL start_crew( struct arm *arm, unsigned int count,
-                        void (*body)( struct crew_worker *worker ) )
-{
-    struct crew *crew = make_crew( count, body );
-
-    arm->state = crew;
-    arm->batch = crew_batch;
-    arm->stop = crew_arm_stop;
-    return crew && crew_start( crew );
-}
-
 BOOL workers_start_condition( struct arm *arm )
 {
-    return start_crew( arm, 2, condition_body );
+    return crew_start_shared( arm, 2, body_condition );
 }
 
 BOOL workers_start_turns( struct arm *arm )
 {
-    return start_crew( arm, 2, address_body );
+    return crew_start_shared( arm, 2, body_address );
 }
 
 static double naps_batch( struct arm *arm )
@@ -188,7 +111,7 @@ static double naps_batch( struct arm *arm )
 
 BOOL workers_start_naps( struct arm *arm )
 {
-    BOOL ret = start_crew( arm, waits_nappers, naps_body );
+    BOOL ret = crew_start_shared( arm, waits_nappers, body_naps );
 
     arm->fixed = TRUE;
     arm->ops = NAPS;
@@ -227,7 +150,7 @@ BOOL workers_start_section( struct arm *arm )
     arm->state = crews;
     arm->batch = section_batch;
     arm->stop = section_stop;
-    return (crews[0] = make_crew( LOCKERS, contended_body )) &&
-           (crews[1] = make_crew( LOCKERS, contended_body )) &&
+    return (crews[0] = crew_create_shared( LOCKERS, contended )) &&
+           (crews[1] = crew_create_shared( LOCKERS, contended )) &&
            crew_start( crews[0] ) && crew_start( crews[1] );
 }
