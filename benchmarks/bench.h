@@ -23,6 +23,9 @@ struct arm
     double     (*batch)( struct arm *arm );     /* ns per operation; < 0: failed, reason printed;
                                                    NULL after start: not here, reason noted */
     void       (*stop)( struct arm *arm );      /* undoes the set-up; may be NULL */
+    BOOL       (*check)( struct arm *arm, const char *name );   /* after each batch that is kept: adds other
+                                                   figures "<name>.<what>"; FALSE: it was not what it says,
+                                                   reason printed; may be NULL */
     void        *state;
 };
 
@@ -80,8 +83,16 @@ const char *host_cpu( void );
 const char *host_kernel( void );
 const char *host_wine( void );
 const char *host_engine( void );        /* UMS_ACTIVE, or "none" */
-BOOL host_carried( double *switches );  /* how many; FALSE if the engine says that it carries, and has
-                                           carried nobody */
+struct switches
+{
+    double carried, sent_home;          /* executes of workers since the start of the process; 0 without the shim */
+};
+struct switches host_switches( void );
+/* Of the executes since then: the figure "<name>.carried" is the percentage that were carried. FALSE, reason printed: the
+   engine is said to carry workers, and has silently carried nobody. */
+BOOL host_check_carried( const char *name, struct switches before );
+int host_is_local( HANDLE object );     /* 1 kept by the shim, 0 by the host, -1 there is no shim */
+const char *host_no_local_objects( void );          /* NULL: there are; or why not */
 const char *host_load( void );          /* "0.01 0.02 0.03", or "" if unknown */
 unsigned int host_cpus( void );
 double host_resident( void );           /* resident bytes of this process */
@@ -123,6 +134,7 @@ BOOL workers_many( unsigned int count, unsigned int batches );      /* adds its 
 BOOL blocks_start_sleep( struct arm *arm );         /* NtDelayExecution */
 BOOL blocks_start_wait( struct arm *arm );          /* an event that is not set */
 BOOL blocks_start_alert( struct arm *arm );         /* an alert by thread id */
+BOOL blocks_start_event( struct arm *arm );         /* a local event */
 
 /* waits.c: waits without a kernel object, of workers and of plain threads. FALSE: failed, reason printed */
 BOOL threads_start_condition( struct arm *arm );    /* SRW lock + condition variable, two take turns */
@@ -134,6 +146,22 @@ BOOL workers_start_section( struct arm *arm );      /* ... workers of two schedu
 extern unsigned int waits_nappers;
 BOOL threads_start_naps( struct arm *arm );         /* so many in Sleep( 1 ): CPU time of each */
 BOOL workers_start_naps( struct arm *arm );
+
+/* objects.c: events, semaphores and mutexes that only this process knows, of workers and of plain threads; with the
+   shim each must be local, without it the arms of threads are what they are compared with. FALSE: failed,
+   reason printed */
+BOOL threads_start_events( struct arm *arm );       /* auto-reset, two take turns */
+BOOL threads_start_semaphores( struct arm *arm );
+BOOL threads_start_mutexes( struct arm *arm );
+BOOL threads_start_any( struct arm *arm );          /* ... each waits for any of 8 events */
+BOOL threads_start_set( struct arm *arm );          /* an event that nobody waits for */
+BOOL workers_start_events( struct arm *arm );
+BOOL workers_start_known( struct arm *arm );        /* events that became real */
+BOOL workers_start_semaphores( struct arm *arm );
+BOOL workers_start_mutexes( struct arm *arm );
+BOOL workers_start_any( struct arm *arm );
+BOOL workers_start_set( struct arm *arm );
+BOOL objects_check( const char *name, const HANDLE *handles, unsigned int count, BOOL local );  /* for arm.check */
 
 /* gang.c: through samples/sched.c */
 BOOL gang_start_yield( struct arm *arm );           /* execute + yield, 1000 workers in turn */

@@ -84,65 +84,120 @@ static void wait_body( struct crew_worker *worker )
     }
 }
 
+/* ---- two wake each other in turn ---- */
+
 static LONG (NTAPI *wait_for_alert)( const void *address, const LARGE_INTEGER *timeout );
 static LONG (NTAPI *alert_thread)( HANDLE thread_id );
 
 static volatile unsigned int turn;
 
-/* Two alert each other in turn. An alert may come that nobody here has made: one that was for the loader's lock
-   when the thread began (core/wait.c). So the turn, not the alert, says who continues. A worker that yielded
+struct waker
+{
+    void (*wait)( struct crew_worker *worker );
+    void (*wake)( struct crew_worker *worker );     /* the other one */
+};
+
+/* A wake-up may come that nobody here has made: an alert for the loader's lock when the thread began
+   (core/wait.c), or what an earlier wait left. So the turn, not the wake-up, says who continues. A worker that yielded
    meanwhile would never let its scheduler look at the completion list: crew_proc does that only when nobody
    is ready. */
-static void take_turn( unsigned int self )
+static void take_turn( struct crew_worker *worker, const struct waker *waker, unsigned int self )
 {
     ULONG64 start;
 
     while (turn != self)
     {
         start = block_begins( self );
-        wait_for_alert( NULL, NULL );
+        waker->wait( worker );
         block_over( self, start );
     }
 }
 
-static void alert_body( struct crew_worker *worker )
+static void hand_turns( struct crew_worker *worker, const struct waker *waker )
 {
-    struct crew_worker *workers = worker->crew->workers;
-    unsigned int self = worker != workers, i;
-    HANDLE other = (HANDLE)(ULONG_PTR)GetThreadId( workers[!self].thread );
+    unsigned int self = worker != worker->crew->workers, i;
 
     for (i = 0; i < worker->crew->ops; i++)
     {
-        if (self) take_turn( self );
+        if (self) take_turn( worker, waker, self );
         turn = !self;
-        alert_thread( other );
-        if (!self) take_turn( self );
+        waker->wake( worker );
+        if (!self) take_turn( worker, waker, self );
     }
+}
+
+static void wait_alert( struct crew_worker *worker )
+{
+    (void)worker;
+    wait_for_alert( NULL, NULL );
+}
+
+static void wake_alert( struct crew_worker *worker )
+{
+    alert_thread( worker->others );
+}
+
+static void alert_body( struct crew_worker *worker )
+{
+    static const struct waker alerts = { wait_alert, wake_alert };
+    struct crew_worker *workers = worker->crew->workers;
+
+    worker->others = (HANDLE)(ULONG_PTR)GetThreadId( workers[worker == workers].thread );
+    hand_turns( worker, &alerts );
+}
+
+static void wait_event( struct crew_worker *worker )
+{
+    WaitForSingleObject( worker->mine, INFINITE );
+}
+
+static void wake_event( struct crew_worker *worker )
+{
+    SetEvent( worker->others );
+}
+
+static void event_body( struct crew_worker *worker )
+{
+    static const struct waker events = { wait_event, wake_event };
+
+    hand_turns( worker, &events );
 }
 
 static void block_stop( struct arm *arm )
 {
     struct crew *crew = arm->state;
+    unsigned int i;
 
-    CloseHandle( crew->workers[0].mine );
+    for (i = 0; i < crew->count; i++) CloseHandle( crew->workers[i].mine );
     crew_stop( crew );
+}
+
+static struct crew *make_block( struct arm *arm, unsigned int count,
+                                void (*body)( struct crew_worker *worker ) )
+{
+    struct crew *crew = crew_create( count );
+    unsigned int i;
+
+    if (!crew) return NULL;
+    crew->proc = stamp_proc;
+    for (i = 0; i < count; i++)
+    {
+        crew->workers[i].body = body;
+        crew->workers[i].mine = CreateEventW( NULL, FALSE, FALSE, NULL );
+    }
+    arm->state = crew;
+    arm->fixed = TRUE;
+    arm->batch = block_batch;
+    arm->stop = block_stop;
+    return crew;
 }
 
 static BOOL start_block( struct arm *arm, unsigned int count,
                          void (*body)( struct crew_worker *worker ) )
 {
-    struct crew *crew = crew_create( count );
-    unsigned int i;
+    struct crew *crew = make_block( arm, count, body );
 
-    if (!crew) return FALSE;
-    crew->proc = stamp_proc;
-    for (i = 0; i < count; i++) crew->workers[i].body = body;
-    crew->workers[0].mine = CreateEventW( NULL, FALSE, FALSE, NULL );
-    arm->state = crew;
-    arm->fixed = TRUE;
-    arm->batch = block_batch;
-    arm->stop = block_stop;
-    return crew_start( crew );
+    return crew && crew_start( crew );
 }
 
 BOOL blocks_start_sleep( struct arm *arm )
@@ -162,4 +217,23 @@ BOOL blocks_start_alert( struct arm *arm )
     wait_for_alert = (void *)GetProcAddress( ntdll, "NtWaitForAlertByThreadId" );
     alert_thread = (void *)GetProcAddress( ntdll, "NtAlertThreadByThreadId" );
     return start_block( arm, 2, alert_body );
+}
+
+static BOOL check_events( struct arm *arm, const char *name )
+{
+    const struct crew *crew = arm->state;
+    HANDLE events[MAX_BLOCKERS] = { crew->workers[0].mine, crew->workers[1].mine };
+
+    return objects_check( name, events, ARRAYSIZE(events), TRUE );
+}
+
+BOOL blocks_start_event( struct arm *arm )
+{
+    struct crew *crew = make_block( arm, MAX_BLOCKERS, event_body );
+
+    if (!crew) return FALSE;
+    crew->workers[0].others = crew->workers[1].mine;
+    crew->workers[1].others = crew->workers[0].mine;
+    arm->check = check_events;
+    return crew_start( crew );
 }

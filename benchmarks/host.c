@@ -71,20 +71,66 @@ const char *host_engine( void )
     return active;
 }
 
-/* Asked of the shim itself, whose build is the benchmark's: to a program there is no difference. */
-BOOL host_carried( double *switches )
+/* Asked of the shim itself, whose build is the benchmark's: to a program there is no difference. NULL: not
+   there, or of another build. */
+static const struct ums_private *find_core( void )
 {
     HMODULE module = GetModuleHandleA( "ntdll_ums.dll" );
     const struct ums_private *(WINAPI *get)( void ) =
         module ? (void *)GetProcAddress( module, MAKEINTRESOURCEA( 1 ) ) : NULL;
     const struct ums_private *core = get ? get() : NULL;
-    uint64_t carried, sent_home;
 
-    *switches = 0;
-    if (!core || core->size != sizeof(*core)) return TRUE;
-    core->count_switches( &carried, &sent_home );
-    *switches = (double)carried;
-    return carried || !sent_home || !strstr( core->describe(), "engine=carry" );
+    return core && core->size == sizeof(*core) ? core : NULL;
+}
+
+struct switches host_switches( void )
+{
+    const struct ums_private *core = find_core();
+    uint64_t carried = 0, sent_home = 0;
+
+    if (core) core->count_switches( &carried, &sent_home );
+    return (struct switches){ (double)carried, (double)sent_home };
+}
+
+static BOOL is_carry( void )
+{
+    const struct ums_private *core = find_core();
+
+    return core && strstr( core->describe(), "engine=carry" );
+}
+
+BOOL host_check_carried( const char *name, struct switches before )
+{
+    struct switches now = host_switches();
+    double carried = now.carried - before.carried, all = carried + now.sent_home - before.sent_home;
+    char figure[64];
+
+    if (!all) return TRUE;
+    snprintf( figure, sizeof(figure), "%s.carried", name );
+    stats_add( figure, "%", 100 * carried / all );
+    if (carried || !is_carry()) return TRUE;
+    printf( "umsbench: %s: the engine is said to be carry, but it has carried nobody\n", name );
+    return FALSE;
+}
+
+int host_is_local( HANDLE object )
+{
+    const struct ums_private *core = find_core();
+
+    return core ? core->is_local( object ) : -1;
+}
+
+const char *host_no_local_objects( void )
+{
+    const struct ums_private *core = find_core();
+    const struct ums_choice *choice;
+    uint32_t i, count;
+
+    if (!core) return "the shim is not there, or of another build";
+    for (i = 0, choice = core->choices( &count ); i < count; i++, choice++)
+        if (!strcmp( choice->subject, "objects" ) && !strcmp( choice->name, "user" ))
+            return choice->taken ? NULL : choice->why;
+    return "the shim has none";
 }
 
 const char *host_load( void )

@@ -73,6 +73,30 @@ static const struct row rows[] =
     { "waits.worker_section", "... 8 workers, 2 schedulers", "waits.thread_section", PAIR_RATIO },
     { "waits.thread_naps", "Sleep(1), many threads, CPU time", NULL, PAIR_NONE },
     { "waits.worker_naps", "... many workers", "waits.thread_naps", PAIR_RATIO },
+    { NULL, "local objects, one CPU, ns", NULL, PAIR_NONE },
+    { "local.floor", "two bare switches", NULL, PAIR_NONE },
+    { "local.block_event", "a wait -> SchedulerProc", "local.floor", PAIR_RATIO },
+    { "server.thread_events", "events, two threads, no shim", NULL, PAIR_NONE },
+    { "local.thread_events", "... with the shim", "server.thread_events", PAIR_RATIO },
+    { "local.worker_events", "... two workers", "server.thread_events", PAIR_RATIO },
+    { "local.worker_known", "... that became real, two workers", "server.thread_events", PAIR_RATIO },
+    { "server.thread_semaphores", "semaphores, two threads, no shim", NULL, PAIR_NONE },
+    { "local.thread_semaphores", "... with the shim", "server.thread_semaphores", PAIR_RATIO },
+    { "local.worker_semaphores", "... two workers", "server.thread_semaphores", PAIR_RATIO },
+    { "server.thread_mutexes", "mutexes, two threads, no shim", NULL, PAIR_NONE },
+    { "local.thread_mutexes", "... with the shim", "server.thread_mutexes", PAIR_RATIO },
+    { "local.worker_mutexes", "... two workers", "server.thread_mutexes", PAIR_RATIO },
+    { "server.thread_any", "any of 8 events, two threads, no shim", NULL, PAIR_NONE },
+    { "local.thread_any", "... with the shim", "server.thread_any", PAIR_RATIO },
+    { "local.worker_any", "... two workers", "server.thread_any", PAIR_RATIO },
+    { "server.thread_set", "a set, and nobody waits, no shim", NULL, PAIR_NONE },
+    { "local.thread_set", "... with the shim", "server.thread_set", PAIR_RATIO },
+    { "local.worker_set", "... by a worker", "server.thread_set", PAIR_RATIO },
+    { NULL, "the hook while objects are local, ns/call", NULL, PAIR_NONE },
+    { "server.counter", "NtQueryPerformanceCounter, no shim", NULL, PAIR_NONE },
+    { "local.counter", "... with the shim", "server.counter", PAIR_DIFFERENCE },
+    { "server.yield", "NtYieldExecution, no shim", NULL, PAIR_NONE },
+    { "local.yield", "... with the shim", "server.yield", PAIR_DIFFERENCE },
     { NULL, "worker factories, ns", NULL, PAIR_NONE },
     { "factory.pool", "a work item, system thread pool", NULL, PAIR_NONE },
     { "factory.release1", "... released, one worker", "factory.pool", PAIR_RATIO },
@@ -120,12 +144,13 @@ static BOOL is_wide( const struct summary *summary )
     return summary->p75 - summary->p25 > WIDE * summary->median;
 }
 
-/* "12,345" or "12.3" */
+/* "12,345", "12.3" or "0.012" */
 static const char *number_text( double value, char *text )
 {
     long whole = (long)(value + 0.5);
 
-    if (value < 10) sprintf( text, "%.2f", value );
+    if (value > 0 && value < 0.1) sprintf( text, "%.3f", value );
+    else if (value < 10) sprintf( text, "%.2f", value );
     else if (value < 100) sprintf( text, "%.1f", value );
     else if (whole >= 1000000)
         sprintf( text, "%ld,%03ld,%03ld", whole / 1000000, whole / 1000 % 1000, whole % 1000 );
@@ -148,12 +173,25 @@ static void print_row( const struct row *row )
     printf( "\n" );
 }
 
+/* The median of "<figure>.<what>"; FALSE: there is none. */
+static BOOL part_of( const char *figure, const char *what, double *value )
+{
+    struct summary summary;
+    char name[64];
+
+    snprintf( name, sizeof(name), "%s.%s", figure, what );
+    if (!stats_summary( name, &summary )) return FALSE;
+    *value = summary.median;
+    return TRUE;
+}
+
 /* figure, what it is compared with, the median of the pairs and their quartiles, aim */
 static void print_aim( const struct aim *aim )
 {
     struct summary figure, base, value;
     char text[4][24] = { "", "" };
     char limit[24];
+    double part;
 
     if (!aim_value( aim, &value ) || !stats_summary( aim->figure, &figure )) return;
     if (aim->base)
@@ -170,6 +208,8 @@ static void print_aim( const struct aim *aim )
     if (aim->limit >= 0)
         printf( "  %s %s %s", aim->at_least ? ">=" : "<=", number_text( aim->limit, limit ),
                 aim_met( aim, &value ) ? "met" : "MISSED" );
+    if (part_of( aim->figure, "local", &part )) printf( part ? "; local" : "; real" );
+    if (part_of( aim->figure, "carried", &part )) printf( "; carried %.3g %%", part );
     printf( "\n" );
 }
 
@@ -225,7 +265,8 @@ void report_print( const struct load *load )
                     "median", "p25", "p75", "min" );
     }
     printf( "\npairs: median of the ratios, or differences, of batches that ran side by side; "
-            "~ quartiles more than %.0f %% apart\n", WIDE * 100 );
+            "~ quartiles more than %.0f %% apart;\nlocal, real: whether the shim or the host keeps the objects; carried: "
+            "how many of the executes\n", WIDE * 100 );
 }
 
 static void json_text( FILE *file, const char *value )
@@ -281,6 +322,7 @@ static void json_aims( FILE *file )
     const char *separator = "";
     struct summary value;
     unsigned int i;
+    double part;
 
     fprintf( file, "  \"aims\": [" );
     for (i = 0; i < aim_count; i++)
@@ -295,6 +337,10 @@ static void json_aims( FILE *file )
         if (aim->limit >= 0)
             fprintf( file, ", \"%s\": %g, \"met\": %s", aim->at_least ? "at_least" : "at_most",
                      aim->limit, aim_met( aim, &value ) ? "true" : "false" );
+        if (part_of( aim->figure, "local", &part ))
+            fprintf( file, ", \"local\": %s", part ? "true" : "false" );
+        if (part_of( aim->figure, "carried", &part ))
+            fprintf( file, ", \"carried_percent\": %.1f", part );
         fprintf( file, " }" );
         separator = ",";
     }

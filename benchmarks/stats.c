@@ -12,7 +12,7 @@
 #include <string.h>
 #include "bench.h"
 
-#define MAX_FIGURES 96
+#define MAX_FIGURES 512
 #define MAX_NOTES   16
 #define MAX_SAMPLES 256
 
@@ -61,7 +61,11 @@ void stats_add( const char *name, const char *unit, double value )
 
     if (!figure)
     {
-        if (figure_count == MAX_FIGURES) return;
+        if (figure_count == MAX_FIGURES)
+        {
+            stats_note( "not all figures are here: there are more than %u", MAX_FIGURES );
+            return;
+        }
         figure = &figures[figure_count++];
         snprintf( figure->name, sizeof(figure->name), "%s", name );
         snprintf( figure->unit, sizeof(figure->unit), "%s", unit );

@@ -29,6 +29,7 @@ static const char *volatile step = "start";
 static volatile LONG step_number;
 static unsigned int batches = 15;
 static const char *only;                /* arm to run; NULL: all */
+static unsigned int fixed_ops;          /* of each batch of each arm; 0: as it needs */
 
 /* ---- who hangs is named ---- */
 
@@ -80,13 +81,14 @@ static BOOL first_batch( struct arm *arm )
 
 static BOOL kept_batch( const char *pass, struct arm *arm )
 {
+    struct switches before = host_switches();
     double value = arm->batch( arm );
-    char name[64];
+    char name[48];
 
     if (value < 0) return FALSE;
     snprintf( name, sizeof(name), "%s.%s", pass, arm->name );
     stats_add( name, "ns", value );
-    return TRUE;
+    return host_check_carried( name, before ) && (!arm->check || arm->check( arm, name ));
 }
 
 /* One first batch of each, then all in turn. */
@@ -105,6 +107,9 @@ static BOOL run_arms( const char *pass, const struct plan *plan, unsigned int co
         arms[i].name = plan[i].name;
         arms[i].ops = plan[i].ops;
         if (!plan[i].start( &arms[i] )) goto done;
+        if (!fixed_ops) continue;
+        arms[i].ops = fixed_ops;
+        arms[i].fixed = TRUE;
     }
     for (batch = 0; batch <= batches; batch++)
     {
@@ -208,6 +213,34 @@ static BOOL run_turns( const char *pass, BOOL ums )
     };
 
     return run_arms( pass, plan, ARRAYSIZE(plan), ums );
+}
+
+/* Two take turns with objects, or one uses them alone, on one CPU: of the shim and a plain process in turn. */
+static BOOL run_objects( const char *pass, BOOL ums )
+{
+    static const struct plan plan[] =
+    {
+        { "floor",             10000, bare_start_floor,         TRUE  },
+        { "block_event",       200,   blocks_start_event,       TRUE  },
+        { "thread_events",     50,    threads_start_events,     FALSE },
+        { "worker_events",     1000,  workers_start_events,     TRUE  },
+        { "worker_known",      20,    workers_start_known,      TRUE  },
+        { "thread_semaphores", 50,    threads_start_semaphores, FALSE },
+        { "worker_semaphores", 1000,  workers_start_semaphores, TRUE  },
+        { "thread_mutexes",    50,    threads_start_mutexes,    FALSE },
+        { "worker_mutexes",    1000,  workers_start_mutexes,    TRUE  },
+        { "thread_any",        50,    threads_start_any,        FALSE },
+        { "worker_any",        1000,  workers_start_any,        TRUE  },
+        { "thread_set",        200,   threads_start_set,        FALSE },
+        { "worker_set",        200,   workers_start_set,        TRUE  },
+        { "counter",           10000, threads_start_counter,    FALSE },
+        { "yield",             5000,  threads_start_yield,      FALSE },
+    };
+    const char *why = ums ? host_no_local_objects() : NULL;
+
+    if (!why) return run_arms( pass, plan, ARRAYSIZE(plan), ums );
+    printf( "umsbench: no local objects: %s\n", why );
+    return FALSE;
 }
 
 /* Many, on all CPUs. */
@@ -323,11 +356,14 @@ static const char usage[] =
     "        carry, handoff, traced (a few arms of pinned, named after the engine, or UMS_TRACE);\n"
     "        ring (a lean round robin of 4,000 workers, on CPU 0);\n"
     "        turns (waits without kernel objects: two take turns, on CPU 0), waits (many, on all CPUs);\n"
+    "        local (objects that the shim keeps, on CPU 0: UMS_LOCAL_OBJECTS=on), server (the same\n"
+    "        without the shim);\n"
     "        trip (the two arms of pinned that a round trip is judged by);\n"
     "        with, without (system calls of a plain thread, named after the shim's presence);\n"
     "        none (only report what --load brought)\n"
     "        --arm=NAME       run this arm only, a figure's name without the pass\n"
     "        --plain          leave out what needs UMS\n"
+    "        --ops=N          operations in each batch; if it is not given, what takes 3 ms\n"
     "        --batches=N      samples a figure, 15\n"
     "        --workers=N      workers of the passes memory and waits, 1000\n"
     "        --many=N         workers of the pass many, 10000\n"
@@ -382,6 +418,7 @@ static BOOL parse_options( int argc, char **argv, struct options *options )
         else if ((value = option_value( argv[i], "--loadavg=" ))) options->load.average = value;
         else if ((value = option_value( argv[i], "--others=" ))) options->load.others = value;
         else if ((value = option_value( argv[i], "--batches=" ))) batches = atoi( value );
+        else if ((value = option_value( argv[i], "--ops=" ))) fixed_ops = atoi( value );
         else if ((value = option_value( argv[i], "--workers=" ))) options->workers = atoi( value );
         else if ((value = option_value( argv[i], "--many=" ))) options->many = atoi( value );
         else if ((value = option_value( argv[i], "--idle=" ))) options->idle = atoi( value );
@@ -406,6 +443,15 @@ static BOOL is_engine( const char *pass )
     return !strcmp( pass, "carry" ) || !strcmp( pass, "handoff" ) || !strcmp( pass, "traced" );
 }
 
+static BOOL is_pinned( const char *pass )
+{
+    static const char *const passes[] = { "pinned", "ring", "turns", "trip", "local", "server" };
+    unsigned int i;
+
+    for (i = 0; i < ARRAYSIZE(passes); i++) if (!strcmp( pass, passes[i] )) return TRUE;
+    return is_engine( pass );
+}
+
 static BOOL run_pinned( const char *pass, BOOL ums )
 {
     DWORD_PTR mask, system;
@@ -416,6 +462,8 @@ static BOOL run_pinned( const char *pass, BOOL ums )
     if (!strcmp( pass, "trip" )) ret = run_trip( pass );
     else if (!strcmp( pass, "ring" )) ret = run_ring( pass );
     else if (!strcmp( pass, "turns" )) ret = run_turns( pass, ums );
+    else if (!strcmp( pass, "local" )) ret = run_objects( pass, TRUE );
+    else if (!strcmp( pass, "server" )) ret = run_objects( pass, FALSE );
     else ret = is_engine( pass ) ? run_engine( pass ) : run_switches( pass, ums );
     SetProcessAffinityMask( GetCurrentProcess(), mask );
     return ret;
@@ -443,16 +491,14 @@ static BOOL run_pass( const char *pass, const struct options *options )
                     RING_WORKERS, options->descriptors );
         return TRUE;
     }
-    if (!strcmp( pass, "pinned" ) || !strcmp( pass, "ring" ) || !strcmp( pass, "turns" ) || !strcmp( pass, "trip" ) ||
-        is_engine( pass ))
-        return run_pinned( pass, !options->plain );
+    if (is_pinned( pass )) return run_pinned( pass, !options->plain );
     printf( "umsbench: there is no pass %s\n", pass );
     return FALSE;
 }
 
 static BOOL needs_ums( const struct options *options )
 {
-    static const char *const plain[] = { "none", "with", "without" };
+    static const char *const plain[] = { "none", "with", "without", "server" };
     unsigned int i, j;
 
     if (options->plain) return FALSE;
@@ -477,7 +523,6 @@ static double own_seconds( void )
 int main( int argc, char **argv )
 {
     static struct options options;
-    double switches;
     unsigned int i;
 
     stats_cycles_ns( 0 );
@@ -506,12 +551,8 @@ int main( int argc, char **argv )
         TerminateProcess( GetCurrentProcess(), 1 );
     }
 
-    if (!host_carried( &switches ))
-    {
-        printf( "umsbench: the engine is said to be carry, but it has carried nobody\n" );
-        return 1;
-    }
-    stats_add( "switches.carried", "", switches );
+    if (!host_check_carried( "all", (struct switches){ 0, 0 } )) return 1;      /* passes without arms, too */
+    stats_add( "switches.carried", "", host_switches().carried );
 
     if (options.save)
     {

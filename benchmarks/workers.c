@@ -350,7 +350,7 @@ double workers_parked_bytes( unsigned int count )
 BOOL workers_many( unsigned int count, unsigned int batches )
 {
     struct crew *crew = crew_create( count );
-    struct arm arm = { "yield", 10 * count, TRUE, NULL, NULL, crew };
+    struct arm arm = { .name = "yield", .ops = 10 * count, .fixed = TRUE, .state = crew };
     double before = host_resident(), value = 0;
     unsigned int i, made;
 

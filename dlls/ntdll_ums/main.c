@@ -46,7 +46,7 @@ static const struct ums_private private_interface =
 {
     sizeof(struct ums_private), activate, ums_thread_bind, ums_thread_made, ums_thread_unbind,
     set_child_hook, ums_yield, ums_execute, describe, &ums_settings, ums_log_levels, ums_say_args,
-    get_choices, ums_count_switches
+    get_choices, ums_count_switches, ums_object_is_local
 };
 
 const struct ums_private * WINAPI ums_private( void )

@@ -58,6 +58,8 @@ struct ums_private
     /* How often Execute has carried a worker since the start, and how often it has sent one home. With
        engine carry, the first is 0 after an Execute only if something is wrong. */
     void (*count_switches)( uint64_t *carried, uint64_t *sent_home );
+    /* For the benchmark: is this the handle of a local object, which is not real? Any thread. */
+    int (*is_local)( HANDLE object );
 };
 
 const struct ums_private * WINAPI ums_private( void );

@@ -177,6 +177,8 @@ int ums_object_looks( uint32_t nr );
 void ums_hook_look_at_all( void );
 /* Before the hook is found. 0: memory is short. */
 int ums_objects_start( void );
+/* Is this the handle of a local object? Takes no lock. */
+int ums_object_is_local( HANDLE handle );
 /* Around the close of a handle whose entry was before; now: the table says that it is being closed. */
 void ums_object_closing( uint64_t now, uint64_t before, struct ums_context *self, uintptr_t sp );
 void ums_object_closed( uint64_t now, uint64_t before, struct ums_context *self, uintptr_t sp );

@@ -86,6 +86,13 @@ struct ums_object *ums_object_find( uint64_t handle )
     return o;
 }
 
+int ums_object_is_local( HANDLE handle )
+{
+    struct ums_object *o = ums_object_find( (uint64_t)(ULONG_PTR)handle );
+
+    return o && !atomic_load( &o->real );
+}
+
 struct ums_object *ums_object_lock( uint64_t handle )
 {
     struct ums_object *o;
