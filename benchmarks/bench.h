@@ -12,6 +12,7 @@
 #define BENCH_H
 
 #include <windows.h>
+#include <stdio.h>
 
 #define ARM_MAX 32
 
@@ -33,13 +34,14 @@ struct arm
 void stats_add( const char *name, const char *unit, double value );
 void stats_note( const char *format, ... ) __attribute__((format( gnu_printf, 1, 2 )));
 const char *stats_note_text( unsigned int index );                  /* NULL: no more */
+const char *stats_name( unsigned int index );                       /* of a figure; NULL: no more */
 BOOL stats_load( const char *path );
 BOOL stats_save( const char *path );
 
 struct summary
 {
     unsigned int n;
-    double median, p25, p75, min;
+    double median, p25, p75, min, mean;
     const char *unit;
 };
 enum pairing { PAIR_NONE, PAIR_RATIO, PAIR_INVERSE, PAIR_DIFFERENCE };
@@ -162,6 +164,14 @@ BOOL workers_start_mutexes( struct arm *arm );
 BOOL workers_start_any( struct arm *arm );
 BOOL workers_start_set( struct arm *arm );
 BOOL objects_check( const char *name, const HANDLE *handles, unsigned int count, BOOL local );  /* for arm.check */
+
+/* rides.c: calls that may block, at different grace periods */
+#define RIDES "rides-"                              /* a pass: this, the grace period, and perhaps "-free" */
+const char *rides_arm( unsigned int index, BOOL *ums );             /* its name; NULL: no more */
+BOOL rides_have_grace( const char *pass );          /* FALSE: another one than it says, reason printed */
+BOOL rides_start( struct arm *arm );                /* by its name. FALSE: failed, reason printed */
+void rides_print( void );                           /* nothing, if there are no figures */
+void rides_json( FILE *file );
 
 /* gang.c: through samples/sched.c */
 BOOL gang_start_yield( struct arm *arm );           /* execute + yield, 1000 workers in turn */

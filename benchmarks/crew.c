@@ -38,13 +38,13 @@ static PUMS_CONTEXT crew_pop( struct crew *crew )
     return context;
 }
 
-/* Nobody is ready: wait for the completion list. */
-static BOOL crew_collect( struct crew *crew )
+static BOOL crew_collect( struct crew *crew, DWORD timeout )
 {
     PUMS_CONTEXT context, next;
     BOOLEAN ended;
 
-    if (!DequeueUmsCompletionListItems( crew->list, INFINITE, &context )) return FALSE;
+    if (!DequeueUmsCompletionListItems( crew->list, timeout, &context ))
+        return !timeout && GetLastError() == ERROR_TIMEOUT;
     for ( ; context; context = next)
     {
         next = GetNextUmsListItem( context );
@@ -85,6 +85,11 @@ void NTAPI crew_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, void *
 
     while (crew->alive)
     {
+        if (crew->polls && crew->ready && !crew_collect( crew, 0 ))
+        {
+            crew->error = GetLastError();
+            break;
+        }
         if (crew->ready)
         {
             PUMS_CONTEXT context = crew_pop( crew );
@@ -96,7 +101,7 @@ void NTAPI crew_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, void *
             crew_push( crew, context );
         }
         else if (crew->parked_count == crew->alive) crew_turn( crew );
-        else if (!crew_collect( crew ))
+        else if (!crew_collect( crew, INFINITE ))
         {
             crew->error = GetLastError();
             break;

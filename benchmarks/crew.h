@@ -37,6 +37,7 @@ struct crew
     HANDLE               go, done;      /* auto-reset */
     volatile LONG        quit;
     unsigned int         ops;           /* per worker and batch */
+    BOOL                 polls;         /* looks at the completion list before each execute */
     unsigned int         count;         /* workers at the start */
     unsigned int         alive;         /* the scheduler's, as all below */
     PUMS_CONTEXT        *ring;          /* ready */

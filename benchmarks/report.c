@@ -264,6 +264,7 @@ void report_print( const struct load *load )
             printf( "\n%-39s %11s %11s %11s %11s    pairs\n", rows[i].label,
                     "median", "p25", "p75", "min" );
     }
+    rides_print();
     printf( "\npairs: median of the ratios, or differences, of batches that ran side by side; "
             "~ quartiles more than %.0f %% apart;\nlocal, real: whether the shim or the host keeps the objects; carried: "
             "how many of the executes\n", WIDE * 100 );
@@ -358,6 +359,7 @@ BOOL report_json( const char *path, const struct load *load )
     fprintf( file, "{\n" );
     json_head( file, load );
     json_aims( file );
+    rides_json( file );
     fprintf( file, "  \"figures\": [" );
     for (i = 0; i < ARRAYSIZE(rows); i++)
     {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include "bench.h"
 
-#define MAX_FIGURES 512
+#define MAX_FIGURES 1024
 #define MAX_NOTES   16
 #define MAX_SAMPLES 256
 
@@ -71,6 +71,11 @@ void stats_add( const char *name, const char *unit, double value )
         snprintf( figure->unit, sizeof(figure->unit), "%s", unit );
     }
     if (figure->n < MAX_SAMPLES) figure->samples[figure->n++] = value;
+}
+
+const char *stats_name( unsigned int index )
+{
+    return index < figure_count ? figures[index].name : NULL;
 }
 
 /* The same thing is noted once. */
@@ -141,8 +146,11 @@ BOOL stats_load( const char *path )
 /* Sorts the values. */
 static void summarize( double *values, unsigned int n, const char *unit, struct summary *summary )
 {
+    unsigned int i;
+
     qsort( values, n, sizeof(values[0]), compare_doubles );
     summary->n = n;
+    for (summary->mean = 0, i = 0; i < n; i++) summary->mean += values[i] / n;
     summary->median = quantile( values, n, 0.5 );
     summary->p25 = quantile( values, n, 0.25 );
     summary->p75 = quantile( values, n, 0.75 );

@@ -243,6 +243,19 @@ static BOOL run_objects( const char *pass, BOOL ums )
     return FALSE;
 }
 
+static BOOL run_rides( const char *pass, BOOL ums )
+{
+    struct plan plan[ARM_MAX];
+    unsigned int count = 0;
+
+    while (count < ARM_MAX && (plan[count].name = rides_arm( count, &plan[count].ums )))
+    {
+        plan[count].ops = 10;
+        plan[count++].start = rides_start;
+    }
+    return (!ums || rides_have_grace( pass )) && run_arms( pass, plan, count, ums );
+}
+
 /* Many, on all CPUs. */
 static BOOL run_waits( const char *pass, BOOL ums )
 {
@@ -358,6 +371,8 @@ static const char usage[] =
     "        turns (waits without kernel objects: two take turns, on CPU 0), waits (many, on all CPUs);\n"
     "        local (objects that the shim keeps, on CPU 0: UMS_LOCAL_OBJECTS=on), server (the same\n"
     "        without the shim);\n"
+    "        rides-GRACE (calls that may block, on CPU 0; named after UMS_GRACE_US), rides-GRACE-free (the\n"
+    "        same on all CPUs);\n"
     "        trip (the two arms of pinned that a round trip is judged by);\n"
     "        with, without (system calls of a plain thread, named after the shim's presence);\n"
     "        none (only report what --load brought)\n"
@@ -443,13 +458,18 @@ static BOOL is_engine( const char *pass )
     return !strcmp( pass, "carry" ) || !strcmp( pass, "handoff" ) || !strcmp( pass, "traced" );
 }
 
+static BOOL is_ride( const char *pass )
+{
+    return !strncmp( pass, RIDES, strlen( RIDES ) );
+}
+
 static BOOL is_pinned( const char *pass )
 {
     static const char *const passes[] = { "pinned", "ring", "turns", "trip", "local", "server" };
     unsigned int i;
 
     for (i = 0; i < ARRAYSIZE(passes); i++) if (!strcmp( pass, passes[i] )) return TRUE;
-    return is_engine( pass );
+    return is_engine( pass ) || (is_ride( pass ) && !strstr( pass, "-free" ));
 }
 
 static BOOL run_pinned( const char *pass, BOOL ums )
@@ -462,6 +482,7 @@ static BOOL run_pinned( const char *pass, BOOL ums )
     if (!strcmp( pass, "trip" )) ret = run_trip( pass );
     else if (!strcmp( pass, "ring" )) ret = run_ring( pass );
     else if (!strcmp( pass, "turns" )) ret = run_turns( pass, ums );
+    else if (is_ride( pass )) ret = run_rides( pass, ums );
     else if (!strcmp( pass, "local" )) ret = run_objects( pass, TRUE );
     else if (!strcmp( pass, "server" )) ret = run_objects( pass, FALSE );
     else ret = is_engine( pass ) ? run_engine( pass ) : run_switches( pass, ums );
@@ -492,6 +513,7 @@ static BOOL run_pass( const char *pass, const struct options *options )
         return TRUE;
     }
     if (is_pinned( pass )) return run_pinned( pass, !options->plain );
+    if (is_ride( pass )) return run_rides( pass, !options->plain );
     printf( "umsbench: there is no pass %s\n", pass );
     return FALSE;
 }
