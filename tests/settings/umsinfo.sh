@@ -44,6 +44,7 @@ info -- "$umsrun" --info --verbose
 found 0 'under the launcher' '^host  *wine-[0-9].* on Linux ' '^program  */.*umsinfo.exe$' '^shim  */.*kernel32_ums.dll, version ' \
     '^engine  *carry: .*trial went well' '^engine  *not handoff: ' '^hook  *dispatcher: ' '^hook  *not stubs: ' \
     '^objects  *not user: UMS_LOCAL_OBJECTS does not ask for it; a signal is lost if .*(docs/local_objects.md)$' \
+    '^waits  *user: .*threads park outside' '^waits  *not kernel: ' \
     '^settings  *all as by default$' ' CreateUmsCompletionList  *shim  kernel32_ums.dll+0x' \
     ' RtlGetNextUmsListItem  *shim  ntdll_ums.dll+0x' ' ZwWorkerFactoryWorkerReady  *shim  ntdll_ums.dll+0x' \
     "^names  *$names lead to the shim, 0 to the host, 0 are missing$" '^self-test  *passed: 4 workers, .* 4 waits reported, 4 ends$' \
@@ -63,12 +64,16 @@ found 0 'local objects that cannot be' '^objects  *not user: it needs UMS_USER_W
 conf '[umsinfo.exe]' 'UMS_PARK=address' 'UMS_HOK=stubs'
 info UMS_HOOK=stubs UMS_GRACES=1 -- "$umsrun" ./umsinfo.exe
 found 0 'settings' '^engine  *not carry: .*cannot sleep outside' '^engine  *handoff: ' '^park  *address: ' \
-    '^hook  *not dispatcher: UMS_HOOK ' '^hook  *stubs: UMS_HOOK ' '^settings  *UMS_HOOK=stubs (environment)$' \
+    '^hook  *not dispatcher: UMS_HOOK ' '^hook  *stubs: UMS_HOOK ' '^waits  *not user: threads park with alerts of their own' \
+    '^waits  *kernel: ' '^settings  *UMS_HOOK=stubs (environment)$' \
     '^settings  *UMS_PARK=address (.*ums.conf line 2)$' '^settings  *WRONG: .*ums.conf line 3: .*UMS_HOK$' \
     '^settings  *WRONG: UMS_GRACES (environment) is no setting$' '^settings  *.*ums.conf was read$' \
     '^self-test  *passed' '^switches  *0 carried, [1-9][0-9]* sent home$'
 grep -q 'WRONG: UMS_WINE' out && wrong 'a variable of the scripts is none of ours'
 rm ums.conf
+
+info UMS_USER_WAITS=off -- "$umsrun" ./umsinfo.exe
+found 0 'waits of the host' '^waits  *not user: UMS_USER_WAITS asks for the host' '^waits  *kernel: '
 
 # by itself, with the DLLs beside it
 info -- "$bin/umsinfo.exe" --verbose
