@@ -300,6 +300,8 @@ X( scenario_blocking, scenario_block_apc, 30 )
 X( scenario_blocking, scenario_block_external, 30 )
 
 X( scenario_breakpoint, scenario_breakpoint_execution, 30 )
+X( scenario_breakpoint, scenario_breakpoint_waits, 30 )
+X( scenario_breakpoint, scenario_breakpoint_set_waiting, 30 )
 X( scenario_breakpoint, scenario_breakpoint_of_scheduler, 30 )
 
 X( scenario_callbacks, scenario_callback_window, 30 )

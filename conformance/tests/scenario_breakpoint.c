@@ -7,6 +7,7 @@
  * Rows: 2.2, B23. Debug registers are part of a thread's CONTEXT [doc]: they are the worker's
  * it runs, and nobody's who runs in its place.
  */
+#define _WIN32_WINNT 0x0602
 #include "scenario_faults.h"
 
 #define ROUNDS 8
@@ -111,6 +112,140 @@ START_TEST( scenario_breakpoint_execution )
     kit_finish();
     RemoveVectoredExceptionHandler( handler );
     ok( hits == 2 * ROUNDS, "2.2: %ld breakpoints, expected %d\n", hits, 2 * ROUNDS );
+    ok( !wrong_results, "2.2: %ld wrong results\n", wrong_results );
+    ok( !wrong_hits, "B23: %ld breakpoints of somebody else\n", wrong_hits );
+    kit_check();
+}
+
+/* ---- waits in between, for an address, a lock and the time ---- */
+
+static BOOL (WINAPI *pWaitOnAddress)( volatile void *, void *, SIZE_T, DWORD );
+static void (WINAPI *pWakeByAddressSingle)( void * );
+static SRWLOCK lock = SRWLOCK_INIT;
+static CONDITION_VARIABLE changed = CONDITION_VARIABLE_INIT;
+static volatile LONG asked, answered;           /* one waits until the other has answered */
+
+static BOOL open_waits( void )
+{
+    HMODULE base = GetModuleHandleW( L"kernelbase.dll" );
+
+    pWaitOnAddress = (void *)GetProcAddress( base, "WaitOnAddress" );
+    pWakeByAddressSingle = (void *)GetProcAddress( base, "WakeByAddressSingle" );
+    if (pWaitOnAddress && pWakeByAddressSingle) return breakpoints_work() && kit_open();
+    skip( "no WaitOnAddress: Windows before 8\n" );
+    return FALSE;
+}
+
+static void wait_for_answer( LONG number )
+{
+    LONG seen = number - 1;
+
+    asked = number;
+    if (number % 3 == 1) while (answered != number) pWaitOnAddress( &answered, &seen, sizeof(seen), INFINITE );
+    else if (number % 3 == 2) while (answered != number) pWaitOnAddress( &answered, &seen, sizeof(seen), 5 );
+    else
+    {
+        Sleep( 1 );
+        AcquireSRWLockExclusive( &lock );
+        while (answered != number) SleepConditionVariableSRW( &changed, &lock, INFINITE, 0 );
+        ReleaseSRWLockExclusive( &lock );
+    }
+}
+
+static void answer( LONG number )
+{
+    AcquireSRWLockExclusive( &lock );
+    answered = number;
+    ReleaseSRWLockExclusive( &lock );
+    WakeAllConditionVariable( &changed );
+    pWakeByAddressSingle( (void *)&answered );
+}
+
+static DWORD breakpoint_waits_body( struct kit_worker *worker )
+{
+    LONG i;
+
+    (void)worker;
+    if (!set_breakpoint( (ULONG_PTR)breakpoint )) wrong_results++;
+    for (i = 1; i <= 3 * ROUNDS; i++)
+    {
+        wait_for_answer( i );
+        if (breakpoint( i ) != (ULONG_PTR)i + 1) wrong_results++;
+    }
+    return 0;
+}
+
+static DWORD answer_body( struct kit_worker *worker )
+{
+    while (!kit.workers[0].ended)
+    {
+        if (breakpoint( 1 ) != 2) wrong_results++;
+        if (answered != asked) answer( asked );
+        if (!kit_yield( worker, NULL )) return 1;
+    }
+    return 0;
+}
+
+/* Its breakpoint is there after each wait, and in the meantime nobody else's. */
+START_TEST( scenario_breakpoint_waits )
+{
+    void *handler = AddVectoredExceptionHandler( 1, count_breakpoints );
+    struct kit_sched *sched;
+
+    if (!open_waits()) return;
+    sched = kit_add_sched( NULL );
+    sched->on_upcall = reach_breakpoint;
+    kit_add_worker( sched->list, breakpoint_waits_body, NULL );
+    kit_add_worker( sched->list, answer_body, NULL );
+    kit_start();
+    kit_finish();
+    RemoveVectoredExceptionHandler( handler );
+    ok( hits == 3 * ROUNDS, "2.2: %ld breakpoints, expected %d\n", hits, 3 * ROUNDS );
+    ok( !wrong_results, "2.2: %ld wrong results\n", wrong_results );
+    ok( !wrong_hits, "B23: %ld breakpoints of somebody else\n", wrong_hits );
+    kit_check();
+}
+
+static volatile LONG blocks_before;
+
+static DWORD wait_body( struct kit_worker *worker )
+{
+    LONG zero = 0;
+
+    blocks_before = worker->blocks + 1;         /* while it runs nobody counts */
+    while (!answered) pWaitOnAddress( &answered, &zero, sizeof(zero), INFINITE );
+    if (breakpoint( 1 ) != 2) wrong_results++;
+    kit_yield( worker, NULL );
+    if (breakpoint( 2 ) != 3) wrong_results++;
+    return 0;
+}
+
+/* Another thread gives it to a worker that waits. */
+START_TEST( scenario_breakpoint_set_waiting )
+{
+    void *handler = AddVectoredExceptionHandler( 1, count_breakpoints );
+    struct kit_worker *worker;
+    struct kit_sched *sched;
+    CONTEXT context;
+
+    if (!open_waits()) return;
+    sched = kit_add_sched( NULL );
+    sched->on_upcall = reach_breakpoint;
+    worker = kit_add_worker( sched->list, wait_body, NULL );
+    kit_start();
+    if (!worker) return;
+    ok( kit_leaves( &blocks_before, 0 ) && kit_wait_value( &worker->blocks, blocks_before ), "nobody was told of the wait\n" );
+    memset( &context, 0, sizeof(context) );
+    context.ContextFlags = CONTEXT_DEBUG_REGISTERS;
+    context.Dr0 = (ULONG_PTR)breakpoint;
+    context.Dr7 = 1;
+    ok( !SuspendThread( worker->thread ), "not suspended\n" );
+    ok( SetThreadContext( worker->thread, &context ), "not set, error %lu\n", GetLastError() );
+    ok( ResumeThread( worker->thread ) == 1, "not resumed\n" );
+    answer( 1 );
+    kit_finish();
+    RemoveVectoredExceptionHandler( handler );
+    ok( hits == 2, "2.2: %ld breakpoints of a worker that got one in its wait, expected 2\n", hits );
     ok( !wrong_results, "2.2: %ld wrong results\n", wrong_results );
     ok( !wrong_hits, "B23: %ld breakpoints of somebody else\n", wrong_hits );
     kit_check();
