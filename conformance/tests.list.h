@@ -306,6 +306,9 @@ X( scenario_breakpoint, scenario_breakpoint_of_scheduler, 30 )
 
 X( scenario_callbacks, scenario_callback_window, 30 )
 X( scenario_callbacks, scenario_callback_message_loop, 30 )
+X( scenario_callbacks, scenario_callback_turns, 30 )
+X( scenario_callbacks, scenario_callback_turns_plain, 30 )
+X( scenario_callbacks, scenario_callback_alerts, 30 )
 X( scenario_callbacks, scenario_callback_apc, 30 )
 
 X( scenario_clients, scenario_client_execute_errors, 30 )

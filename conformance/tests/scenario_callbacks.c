@@ -35,11 +35,31 @@ static void look( struct kit_worker *worker )
     if (TlsGetValue( seen_tls ) != worker) seen.wrong_tls++;
 }
 
+/* What a worker does while its window is being made. SendMessage to a window of the own thread is no callback on every
+   system; this is one. */
+struct job
+{
+    struct kit_worker *worker;
+    void (*what)( struct kit_worker *worker );
+};
+
+static LRESULT do_job( const CREATESTRUCTW *create )
+{
+    const struct job *job = create->lpCreateParams;
+
+    if (!job) return 0;
+    look( job->worker );
+    job->what( job->worker );
+    look( job->worker );
+    return 0;
+}
+
 static LRESULT CALLBACK window_proc( HWND window, UINT message, WPARAM wparam, LPARAM lparam )
 {
     struct kit_worker *worker = (struct kit_worker *)lparam;
     LRESULT ret;
 
+    if (message == WM_CREATE) return do_job( (const CREATESTRUCTW *)lparam );
     if (message < MESSAGE_YIELD || message > MESSAGE_PLAIN)
         return DefWindowProcW( window, message, wparam, lparam );
     look( worker );
@@ -174,6 +194,155 @@ START_TEST( scenario_callback_message_loop )
     ok( seen.calls == 4 * ROUNDS, "%ld looks, expected %d\n", seen.calls, 4 * ROUNDS );
     ok( !seen.wrong_thread, "B23: %ld callbacks on another thread\n", seen.wrong_thread );
     ok( !seen.wrong_tls, "B23: %ld callbacks with other TLS\n", seen.wrong_tls );
+    kit_check();
+}
+
+/* ---- waits for other threads, and alerts, within window procedures ---- */
+
+static BOOL (WINAPI *pWaitOnAddress)( volatile void *, void *, SIZE_T, DWORD );
+static void (WINAPI *pWakeByAddressAll)( void * );
+static NTSTATUS (WINAPI *pNtAlertThreadByThreadId)( HANDLE );
+static NTSTATUS (WINAPI *pNtWaitForAlertByThreadId)( void *, const LARGE_INTEGER * );
+static volatile LONG turn, turns, about_to_wait, blocks_before;
+static volatile NTSTATUS given, taken, taken_again;
+
+static BOOL open_alerts( void )
+{
+    HMODULE base = GetModuleHandleW( L"kernelbase.dll" ), ntdll = GetModuleHandleW( L"ntdll.dll" );
+
+    pWaitOnAddress = (void *)GetProcAddress( base, "WaitOnAddress" );
+    pWakeByAddressAll = (void *)GetProcAddress( base, "WakeByAddressAll" );
+    pNtAlertThreadByThreadId = (void *)GetProcAddress( ntdll, "NtAlertThreadByThreadId" );
+    pNtWaitForAlertByThreadId = (void *)GetProcAddress( ntdll, "NtWaitForAlertByThreadId" );
+    register_class();
+    seen_tls = TlsAlloc();
+    if (pWaitOnAddress && pWakeByAddressAll && pNtAlertThreadByThreadId && pNtWaitForAlertByThreadId) return kit_open();
+    skip( "no WaitOnAddress: Windows before 8\n" );
+    return FALSE;
+}
+
+static void take_turn( LONG self )
+{
+    LONG other = !self;
+
+    while (turn != self) pWaitOnAddress( &turn, &other, sizeof(other), INFINITE );
+    turns++;
+    turn = other;
+    pWakeByAddressAll( (void *)&turn );
+}
+
+/* After the yield the call out of which this is a callback goes on, and nobody was told yet that it waits. */
+static void take_own_turn( struct kit_worker *worker )
+{
+    blocks_before = worker->blocks;
+    kit_yield( worker, NULL );
+    about_to_wait++;
+    take_turn( worker->index );
+}
+
+static void in_callback( struct kit_worker *worker, void (*what)( struct kit_worker *worker ) )
+{
+    struct job job = { worker, what };
+    HWND window = CreateWindowExW( 0, L"umstest", L"", 0, 0, 0, 0, 0, HWND_MESSAGE, NULL, GetModuleHandleW( NULL ), &job );
+
+    if (!window || !DestroyWindow( window )) seen.failed++;
+}
+
+static DWORD turns_body( struct kit_worker *worker )
+{
+    int i;
+
+    TlsSetValue( seen_tls, worker );
+    for (i = 0; i < ROUNDS; i++) in_callback( worker, take_own_turn );
+    return 0;
+}
+
+/* Its turn is over when the worker was seen to wait. */
+static DWORD WINAPI turns_thread( void *arg )
+{
+    struct kit_worker *worker = arg;
+    LONG i;
+
+    for (i = 1; i <= ROUNDS; i++)
+    {
+        if (!kit_wait_value( &about_to_wait, i ) || !kit_leaves( &worker->blocks, blocks_before )) seen.failed++;
+        take_turn( 1 );
+    }
+    return 0;
+}
+
+/* Each wakes the other from within a window procedure, or the other is a plain thread. */
+static void run_turns( BOOL plain )
+{
+    struct kit_sched *sched;
+    HANDLE thread = NULL;
+    int i;
+
+    if (!open_alerts()) return;
+    sched = kit_add_sched( NULL );
+    turn = 1;
+    for (i = 0; i < 2 - plain; i++) kit_add_worker( sched->list, turns_body, NULL );
+    kit_start();
+    if (plain) thread = CreateThread( NULL, 0, turns_thread, &kit.workers[0], 0, NULL );
+    kit_finish();
+    ok( !thread || !WaitForSingleObject( thread, KIT_LIMIT ), "the plain thread waits still\n" );
+    ok( turns == 2 * ROUNDS, "%ld turns of %d\n", turns, 2 * ROUNDS );
+    ok( seen.calls == (plain ? 2 : 4) * ROUNDS, "%ld looks from within callbacks\n", seen.calls );
+    ok( !seen.failed && !seen.wrong_thread && !seen.wrong_tls,
+        "B23: %ld windows or waits failed, %ld callbacks on another thread, %ld with other TLS\n", seen.failed, seen.wrong_thread,
+        seen.wrong_tls );
+    kit_check();
+}
+
+START_TEST( scenario_callback_turns )       { run_turns( FALSE ); }
+START_TEST( scenario_callback_turns_plain ) { run_turns( TRUE ); }
+
+static void give_alert( struct kit_worker *worker )
+{
+    given = pNtAlertThreadByThreadId( (HANDLE)(ULONG_PTR)worker->id );
+}
+
+/* What is pending, and nothing more. */
+static void take_alert( struct kit_worker *worker )
+{
+    LARGE_INTEGER none = { .QuadPart = 0 };
+
+    (void)worker;
+    taken = pNtWaitForAlertByThreadId( NULL, NULL );
+    taken_again = pNtWaitForAlertByThreadId( NULL, &none );
+}
+
+/* Out of the callback, into it, and within it: an alert is the thread's, wherever it is given and taken. */
+static DWORD alerts_body( struct kit_worker *worker )
+{
+    int i;
+
+    TlsSetValue( seen_tls, worker );
+    for (i = 0; i < 4 * ROUNDS; i++)
+    {
+        given = taken = taken_again = -1;
+        if (i & 1) in_callback( worker, give_alert );
+        else give_alert( worker );
+        if (i & 2) in_callback( worker, take_alert );
+        else take_alert( worker );
+        if (given || taken != 0x101 /* STATUS_ALERTED */ || taken_again != STATUS_TIMEOUT) seen.wrong_value++;
+        kit_yield( worker, NULL );
+    }
+    return 0;
+}
+
+START_TEST( scenario_callback_alerts )
+{
+    struct kit_sched *sched;
+
+    if (!open_alerts()) return;
+    sched = kit_add_sched( NULL );
+    kit_add_worker( sched->list, alerts_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( !seen.failed, "no window\n" );
+    ok( !seen.wrong_value, "an alert was lost, or given twice, %ld times; at last: %08lx, %08lx, %08lx\n", seen.wrong_value,
+        given, taken, taken_again );
     kit_check();
 }
 
