@@ -16,6 +16,7 @@
 #define LINUX_OPEN       2
 #define LINUX_CLOSE      3
 #define LINUX_IOCTL      16
+#define LINUX_PIPE       22
 #define LINUX_GETTID     186
 #define LINUX_GETDENTS64 217
 #define LINUX_EXIT_GROUP 231
