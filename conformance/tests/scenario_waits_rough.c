@@ -5,7 +5,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * NtAlertThreadByThreadId and NtWaitForAlertByThreadId are not documented; SRW locks and the like are made of them since
- * Windows 8. What they answer to bad input is compared with what plain threads of the same process get.
+ * Windows 8. What they answer to bad input is compared with what the system itself answers, before this process has made
+ * its first call of UMS, and with what plain threads get afterwards.
  */
 #define _WIN32_WINNT 0x0602
 #include "scenario_kit.h"
@@ -21,16 +22,21 @@ static NTSTATUS (WINAPI *pNtDelayExecution)( BOOLEAN, const LARGE_INTEGER * );
 static volatile LONG waiting, go_on, woken, apcs, early, naps;
 static HANDLE ended_plain, ended_worker;        /* ids */
 
-static BOOL open_alerts( void )
+static BOOL find_alerts( void )
 {
     HMODULE ntdll = GetModuleHandleW( L"ntdll.dll" );
 
     pNtAlertThreadByThreadId = (void *)GetProcAddress( ntdll, "NtAlertThreadByThreadId" );
     pNtWaitForAlertByThreadId = (void *)GetProcAddress( ntdll, "NtWaitForAlertByThreadId" );
     pNtDelayExecution = (void *)GetProcAddress( ntdll, "NtDelayExecution" );
-    if (pNtAlertThreadByThreadId && pNtWaitForAlertByThreadId && pNtDelayExecution) return kit_open();
+    if (pNtAlertThreadByThreadId && pNtWaitForAlertByThreadId && pNtDelayExecution) return TRUE;
     skip( "no alerts by thread id: Windows before 8\n" );
     return FALSE;
+}
+
+static BOOL open_alerts( void )
+{
+    return find_alerts() && kit_open();
 }
 
 static NTSTATUS alert( DWORD id )
@@ -92,14 +98,18 @@ static HANDLE ended_thread( void )
     return (HANDLE)(ULONG_PTR)id;
 }
 
+/* Whether an ended thread's id is known is not written down anywhere: a worker's is like a plain thread's. */
 START_TEST( scenario_alert_bad_input )
 {
-    static NTSTATUS by_plain[ANSWERS], by_worker[ANSWERS];
+    static NTSTATUS by_system[ANSWERS], by_plain[ANSWERS], by_worker[ANSWERS];
     struct kit_worker *worker;
     struct kit_sched *sched;
     int i;
 
-    if (!open_alerts()) return;
+    if (!find_alerts()) return;
+    ended_plain = ended_worker = ended_thread();
+    ask( by_system );
+    if (!kit_open()) return;
     sched = kit_add_sched( NULL );
     worker = kit_add_worker( sched->list, end_body, NULL );
     kit_start();
@@ -111,8 +121,9 @@ START_TEST( scenario_alert_bad_input )
     kit_add_worker( sched->list, ask_body, by_worker );
     kit_finish();
     for (i = 0; i < ANSWERS; i++)
-        ok( by_worker[i] == by_plain[i], "call %d: %08lx to a worker, %08lx to a thread\n", i, by_worker[i],
-            by_plain[i] );
+        ok( by_worker[i] == by_system[i] && by_plain[i] == by_system[i],
+            "call %d: %08lx to a worker, %08lx to a thread, %08lx before there was UMS\n", i, by_worker[i], by_plain[i],
+            by_system[i] );
     kit_check();
 }
 
@@ -129,42 +140,61 @@ static DWORD wait_body( struct kit_worker *worker )
 }
 
 static volatile DWORD any_id;
-static volatile LONG stop;
+static volatile LONG stop, odd_answers;
+static NTSTATUS no_thread, odd_answer;          /* what an alert to an ended thread gives */
 
 /* Some are for nobody by then, or for the next owner of the id: nobody may mind. */
 static DWORD WINAPI alert_often( void *unused )
 {
+    NTSTATUS status;
+
     (void)unused;
-    while (!stop) if (any_id) alert( any_id );
+    while (!stop)
+    {
+        if (!any_id || !(status = alert( any_id )) || status == no_thread) continue;
+        odd_answers++;
+        odd_answer = status;
+    }
     return 0;
+}
+
+/* One that lives, and waits until it is alerted. */
+static BOOL live_once( struct kit_sched *sched, LONG life )
+{
+    struct kit_worker *worker = kit_add_worker( sched->list, wait_body, (void *)(LONG_PTR)life );
+    NTSTATUS status;
+
+    if (!worker) return FALSE;
+    any_id = worker->id;
+    if (!kit_wait_value( &waiting, life )) return FALSE;
+    status = alert( worker->id );               /* it may wake up, and waits on */
+    go_on = life;
+    if (status || (status = alert( worker->id )))
+        ok( worker->ended && status == no_thread, "an alert to a live worker gave %08lx\n", status );
+    return kit_wait_value( &worker->terminated, 1 );
 }
 
 START_TEST( scenario_alert_ending )
 {
-    struct kit_worker *worker;
     struct kit_sched *sched;
     HANDLE noise;
     LONG i;
 
-    if (!open_alerts()) return;
+    if (!find_alerts()) return;
+    no_thread = pNtAlertThreadByThreadId( ended_thread() );
+    if (!kit_open()) return;
     sched = kit_add_sched( NULL );
     kit_start();
     noise = CreateThread( NULL, 0, alert_often, NULL, 0, NULL );
-    for (i = 1; i <= LIVES; i++)
-    {
-        if (!(worker = kit_add_worker( sched->list, wait_body, (void *)(LONG_PTR)i ))) break;
-        any_id = worker->id;
-        if (!kit_wait_value( &waiting, i )) break;
-        go_on = i;
-        alert( worker->id );
-        if (!kit_wait_value( &worker->terminated, 1 )) break;
-    }
+    for (i = 1; i <= LIVES; i++) if (!live_once( sched, i )) break;
     ok( i > LIVES, "the worker of life %ld was not woken, or did not end\n", i );
     stop = 1;
     ok( !WaitForSingleObject( noise, KIT_LIMIT ), "who alerts does not end\n" );
     CloseHandle( noise );
     kit_finish();
     ok( woken == LIVES, "%ld woken of %d\n", woken, LIVES );
+    ok( !odd_answers, "%ld alerts of a thread that may have ended gave neither 0 nor %08lx; the last one: %08lx\n", odd_answers,
+        no_thread, odd_answer );
     kit_check();
 }
 
