@@ -231,6 +231,37 @@ static int alert( struct ums_context *w )
     return at_host || !is_there( w );
 }
 
+/* Has a thread that is no worker been alerted? Only the host knows. To ask it takes a wait with a
+   time-out of zero, for which Linux sleeps: two hands that took turns needed 10 us a turn with it, and
+   2.6 us without. But each alert of the process comes through here before it reaches the host. So a
+   hand whose mark is not set has no alert pending.
+
+   A mark that ought to be set may be missing: two ids may share it; a hand that has returned from a
+   wait clears it, when the next alert may be there already; and a thread of the program that has become
+   a hand may have been alerted before the hook was there. So a mark only decides whether a wait is tried
+   before it is made. Without a try the hand counts as blocked for a moment, in a wait that is over at
+   once, and one hand more may run; nothing is lost. */
+#define MARKS 1024
+
+static _Atomic uint8_t marks[MARKS];
+
+static _Atomic uint8_t *mark_of( uint32_t tid )
+{
+    return &marks[tid / 4 % MARKS];
+}
+
+static void mark_alerted( uint64_t id )
+{
+    _Atomic uint8_t *mark = mark_of( (uint32_t)id );
+
+    if (!atomic_load_explicit( mark, memory_order_relaxed )) atomic_store( mark, 1 );
+}
+
+int ums_alert_was_given( uint32_t tid )
+{
+    return atomic_exchange( mark_of( tid ), 0 ) != 0;
+}
+
 /* NtAlertThreadByThreadId( id ) */
 int ums_here_alert( const struct call_row *row, struct ums_call *call, struct ums_context *self,
                     uint64_t *ret )
@@ -239,7 +270,11 @@ int ums_here_alert( const struct call_row *row, struct ums_call *call, struct um
     struct ums_ending ending;
 
     (void)row;
-    if (!w) return 0;
+    if (!w)
+    {
+        mark_alerted( call->args[0] );
+        return 0;
+    }
     ums_ending_begins( &ending, self, call );
     *ret = STATUS_SUCCESS;
     if (alert( w )) *ret = ums_call_native( call, NULL );
@@ -261,7 +296,11 @@ int ums_here_alert_many( const struct call_row *row, struct ums_call *call,
     (void)row; (void)ret;
     for (i = 0; i < count && ums_try_load( ids + i, &id ); i++)
     {
-        if (!(w = find_worker( id ))) continue;
+        if (!(w = find_worker( id )))
+        {
+            mark_alerted( id );
+            continue;
+        }
         ums_ending_begins( &ending, self, call );
         ums_alert( w );
         ums_ending_ends( &ending );

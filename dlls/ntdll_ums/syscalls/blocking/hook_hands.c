@@ -9,9 +9,28 @@
  */
 
 #include <windows.h>
+#include "core/wait.h"
 #include "factory/factory_host.h"
 #include "syscalls/hook/hook.h"
 #include "host/ke_win32.h"
+
+static int waits_for_alert( const struct call_row *row )
+{
+    return ums_waits_here && row->here == ums_here_wait_for_alert;
+}
+
+/* Is the wait over at once? A wait for an alert that nobody has given is not, and a try would cost
+   more than the wait. */
+static int try_wait( struct ums_hand *h, const struct call_row *row, const struct ums_call *call,
+                     uint64_t *args, uint64_t *ret )
+{
+    if (!waits_for_alert( row ) || ums_alert_was_given( atomic_load( &h->tid ) ))
+        return ums_wait_try( row, call, args, NULL, ret );
+    ums_call_args( call, args );
+    if (!ums_wait_is_poll( row, args )) return 0;
+    *ret = ums_call_native( call, args );
+    return 1;
+}
 
 /* Only a hand that has a packet counts; in a callback out of a call it is in that call. A wait that
    is satisfied when it is tried has not blocked. */
@@ -23,7 +42,7 @@ uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct u
     if (hand_state( atomic_load( &h->word ) ) != HAND_RUNNING) return ums_call_native( call, NULL );
     if (row->cls == CALL_WAIT)
     {
-        if (ums_wait_try( row, call, args, NULL, &ret )) return ret;
+        if (try_wait( h, row, call, args, &ret )) return ret;
         away = ums_hand_blocks( h );
     }
     else
@@ -32,6 +51,8 @@ uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct u
         away = ums_hand_enters( h );
     }
     ret = ums_call_native( call, args );
+    if (waits_for_alert( row ) && (ums_status)ret != STATUS_TIMEOUT)
+        ums_alert_was_given( atomic_load( &h->tid ) );     /* and was taken */
     if (away) ums_hand_is_back( h );
     return ret;
 }

@@ -146,6 +146,9 @@ uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
 uint64_t ums_call_by_class( const struct call_row *row, struct ums_call *call,
                             struct ums_context *self );
 
+/* hook_alerts.c: may an alert be pending for this thread, which is a hand? If waits are made here, each
+   alert that was given since the last call of this says yes. */
+int ums_alert_was_given( uint32_t tid );
 /* hook_alerts.c, hook_keyed.c: values of call_row.here */
 int ums_here_wait_for_key( const struct call_row *row, struct ums_call *call,
                            struct ums_context *self, uint64_t *ret );
