@@ -1,5 +1,5 @@
 /*
- * White box: workers that wait without their thread, the timer, and contexts by thread id. The
+ * White box: workers that wait without their thread, and the timer. The
  * scheduler is the main thread; who alerts, suspends or kills is another one beside it.
  *
  * Copyright 2026 the UMS shim authors
@@ -513,81 +513,10 @@ static void no_deadline_is_missed( void **state )
     atomic_store( &timer_wanted, 0 );
 }
 
-/* ---- ids ---- */
-
-static struct ums_context *new_context( uint32_t tid )
-{
-    struct ums_context *c;
-
-    ums_context_create( &c );
-    atomic_store( &c->flags, 0 );
-    ums_thread_id_set( c, tid );
-    return c;
-}
-
-static void end_context( struct ums_context *c )
-{
-    atomic_store( &c->flags, CONTEXT_TERMINATED );
-    ums_context_delete( c );
-}
-
-/* A thread that is ending is busy until the scheduler has been told. A thread that has ended is not. */
-static void only_a_busy_one_is_ending( void **state )
-{
-    struct ums_context *c = new_context( 4 );
-
-    (void)state;
-    assert_null( ums_context_of_ending( 4 ) );
-    atomic_store( &c->busy, 1 );
-    assert_ptr_equal( ums_context_of_ending( 4 ), c );
-    atomic_store( &c->busy, 0 );
-    assert_null( ums_context_of_ending( 4 ) );
-    ums_thread_id_clear( c, 4 );
-    end_context( c );
-}
-
-static void an_id_leads_to_its_context( void **state )
-{
-    static const uint32_t ids[] = { 4, 0x10000, 0x4000 * 4, 0x3fffffc, 0x4000000, 0xfffffffc, 7 };
-    struct ums_context *contexts[7];
-    unsigned int i;
-
-    (void)state;
-    for (i = 0; i < 7; i++) if (i != 2) contexts[i] = new_context( ids[i] );
-    for (i = 0; i < 7; i++)
-        if (i != 2) assert_ptr_equal( ums_context_of_thread( ids[i] ), contexts[i] );
-    assert_null( ums_context_of_thread( 8 ) );
-    assert_null( ums_context_of_thread( 0 ) );
-    for (i = 0; i < 7; i++)
-    {
-        if (i == 2) continue;
-        ums_thread_id_clear( contexts[i], ids[i] );
-        assert_null( ums_context_of_thread( ids[i] ) );
-        end_context( contexts[i] );
-    }
-}
-
-/* The old one's end comes late: the id is another's by now. */
-static void an_id_that_is_used_again_is_the_new_one( void **state )
-{
-    struct ums_context *old = new_context( 400 ), *new = new_context( 400 );
-
-    (void)state;
-    assert_ptr_equal( ums_context_of_thread( 400 ), new );
-    ums_thread_id_clear( old, 400 );
-    assert_ptr_equal( ums_context_of_thread( 400 ), new );
-    ums_thread_id_clear( new, 400 );
-    assert_null( ums_context_of_thread( 400 ) );
-    end_context( old );
-    end_context( new );
-}
-
 int main( void )
 {
     const struct CMUnitTest tests[] =
     {
-        /* first: one id outside the table, and all are searched for */
-        cmocka_unit_test( an_id_that_is_used_again_is_the_new_one ),
         cmocka_unit_test( an_alert_ends_the_wait ),
         cmocka_unit_test( a_worker_at_home_waits_so ),
         cmocka_unit_test( an_alert_right_before_is_not_lost ),
@@ -605,8 +534,6 @@ int main( void )
         cmocka_unit_test( a_deadline_alone_is_no_wait ),
         cmocka_unit_test( an_alert_does_not_end_a_sleep ),
         cmocka_unit_test( no_deadline_is_missed ),
-        cmocka_unit_test( only_a_busy_one_is_ending ),
-        cmocka_unit_test( an_id_leads_to_its_context ),
     };
 
     fake_init();

@@ -86,6 +86,7 @@ ums_add_white_box(killed)
 ums_add_white_box(record)
 ums_add_white_box(scheduler)
 ums_add_white_box(stress)
+ums_add_white_box(thread_ids)
 ums_add_white_box(wait)
 ums_add_white_box(worker)
 # a crash and a failed assertion on another thread say where

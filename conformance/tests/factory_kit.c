@@ -335,3 +335,19 @@ void factory_end_child( PROCESS_INFORMATION *child )
     CloseHandle( child->hProcess );
     CloseHandle( child->hThread );
 }
+
+void factory_post( struct factory *factory, int number )
+{
+    if (!PostQueuedCompletionStatus( factory->port, number, number + 1,
+                                     (OVERLAPPED *)(ULONG_PTR)(0x1000 + number) ))
+        ok( 0, "post, error %lu\n", GetLastError() );
+}
+
+BOOL factory_open_with( struct factory *factory, int count )
+{
+    if (!factory_open( factory )) return FALSE;
+    STATUS_IS( "2.2", factory_set( factory->handle, WorkerFactoryThreadMinimum, count ),
+               STATUS_SUCCESS );
+    return ok( factory_settle( factory->handle, count, count ), "2.2 not %d waiting workers\n",
+               count );
+}

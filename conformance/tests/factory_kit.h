@@ -100,6 +100,11 @@ void NTAPI factory_start( void *factory );
 /* Shut it down, wait for all workers, check that nothing bad was seen, close everything. */
 void factory_close( struct factory *factory );
 
+/* The same, and so many workers wait. */
+BOOL factory_open_with( struct factory *factory, int count );
+/* To its port: so many bytes, one more as the key, 0x1000 more as the overlapped. */
+void factory_post( struct factory *factory, int number );
+
 /* A bare port, and a bare factory with all rights on it; NULL after a failed ok. */
 HANDLE factory_port( ULONG concurrency );
 HANDLE factory_create( HANDLE port, void *start, void *param, ULONG max );

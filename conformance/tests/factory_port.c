@@ -21,22 +21,6 @@ static void log_packet( struct factory_worker *worker, const factory_packet *pac
     log_workers[i] = worker->index;
 }
 
-static void post( struct factory *factory, int number )
-{
-    if (!PostQueuedCompletionStatus( factory->port, number, number + 1,
-                                     (OVERLAPPED *)(ULONG_PTR)(0x1000 + number) ))
-        ok( 0, "post, error %lu\n", GetLastError() );
-}
-
-static BOOL open_with_workers( struct factory *factory, int count )
-{
-    if (!factory_open( factory )) return FALSE;
-    STATUS_IS( "2.2", factory_set( factory->handle, WorkerFactoryThreadMinimum, count ),
-               STATUS_SUCCESS );
-    return ok( factory_settle( factory->handle, count, count ), "2.2 not %d waiting workers\n",
-               count );
-}
-
 /* 2.5 posted packets come whole, in order */
 START_TEST( factory_port_posted )
 {
@@ -45,8 +29,8 @@ START_TEST( factory_port_posted )
 
     factory.packet = log_packet;
     factory.max = 1;                    /* two would log them as they like */
-    if (!open_with_workers( &factory, 1 )) return;
-    for (i = 0; i < PACKETS; i++) post( &factory, i );
+    if (!factory_open_with( &factory, 1 )) return;
+    for (i = 0; i < PACKETS; i++) factory_post( &factory, i );
     ok( factory_reach( &factory.handled, PACKETS ), "2.5 %ld packets of %d\n", factory.handled,
         PACKETS );
     for (i = 0; i < PACKETS; i++)
@@ -72,8 +56,8 @@ START_TEST( factory_port_early )
 
     factory.packet = log_packet;
     if (!factory_open( &factory )) return;
-    post( &factory, 0 );
-    post( &factory, 1 );
+    factory_post( &factory, 0 );
+    factory_post( &factory, 1 );
     STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
     ok( factory_reach( &factory.handled, 3 ), "2.5 %ld packets of 3\n", factory.handled );
     factory_close( &factory );
@@ -87,7 +71,7 @@ START_TEST( factory_port_bound )
     factory.packet = log_packet;
     if (!factory_open( &factory )) return;
     STATUS_IS( "2.3", factory_set( factory.handle, WorkerFactoryBindingCount, 1 ), STATUS_SUCCESS );
-    post( &factory, 0 );
+    factory_post( &factory, 0 );
     unverified ok( factory_reach( &factory.handled, 1 ), "2.2 no worker for a packet\n" );
     factory_close( &factory );
 }
@@ -115,7 +99,7 @@ START_TEST( factory_port_io )
     DWORD size;
 
     factory.packet = log_packet;
-    if (!open_pipe() || !open_with_workers( &factory, 2 )) return;
+    if (!open_pipe() || !factory_open_with( &factory, 2 )) return;
     ok( CreateIoCompletionPort( server, factory.port, 0x777, 0 ) == factory.port,
         "not bound, error %lu\n", GetLastError() );
     ok( !ReadFile( server, buffer, sizeof(buffer), NULL, &overlapped ) &&
@@ -147,10 +131,10 @@ START_TEST( factory_port_last_in )
     int i, others = 0;
 
     factory.packet = log_packet;
-    if (!open_with_workers( &factory, 3 )) return;
+    if (!factory_open_with( &factory, 3 )) return;
     for (i = 0; i < TURNS; i++)
     {
-        post( &factory, i );
+        factory_post( &factory, i );
         if (!factory_reach( &factory.handled, i + 1 ) ||
             !factory_settle( factory.handle, 3, 3 )) break;
     }
@@ -168,7 +152,7 @@ START_TEST( factory_port_last_in_released )
     int i, others = 0;
 
     factory.packet = log_packet;
-    if (!open_with_workers( &factory, 3 )) return;
+    if (!factory_open_with( &factory, 3 )) return;
     for (i = 0; i < TURNS; i++)
     {
         STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
@@ -202,8 +186,8 @@ START_TEST( factory_port_concurrency )
     factory.packet = compute;
     factory.concurrency = 1;
     factory.batch = 1;
-    if (!open_with_workers( &factory, 4 )) return;
-    for (i = 0; i < 20; i++) post( &factory, i );
+    if (!factory_open_with( &factory, 4 )) return;
+    for (i = 0; i < 20; i++) factory_post( &factory, i );
     for (i = 0; i < 20; i++)
         STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
     /* some come to wait when one is at work and packets are there */
@@ -243,7 +227,7 @@ static void run_together( DWORD concurrency, LONG wanted, BOOL exact )
     STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, wanted + 2 ),
                STATUS_SUCCESS );
     ok( factory_settle( factory.handle, wanted + 2, wanted + 2 ), "2.2 not enough workers\n" );
-    for (i = 0; i < wanted + 2; i++) post( &factory, i );
+    for (i = 0; i < wanted + 2; i++) factory_post( &factory, i );
     ok( factory_reach( &factory.handled, wanted + 2 ), "2.5 %ld packets of %ld\n", factory.handled,
         wanted + 2 );
     ok( factory.most == wanted || (factory.most > wanted && !exact),
@@ -292,11 +276,11 @@ START_TEST( factory_port_blocked )
     factory.concurrency = 1;
     factory.batch = 1;
     relay = CreateEventW( NULL, FALSE, FALSE, NULL );
-    if (!open_with_workers( &factory, 2 )) return;
+    if (!factory_open_with( &factory, 2 )) return;
     for (i = 0; i < 5; i++)
     {
-        post( &factory, 0 );
-        post( &factory, 1 );
+        factory_post( &factory, 0 );
+        factory_post( &factory, 1 );
         ok( factory_reach( &factory.handled, 2 * i + 2 ), "2.5 %ld packets of %d\n",
             factory.handled, 2 * i + 2 );
     }
@@ -313,11 +297,11 @@ START_TEST( factory_port_blocked_new )
     factory.concurrency = 1;
     factory.batch = 1;
     relay = CreateEventW( NULL, FALSE, FALSE, NULL );
-    if (!open_with_workers( &factory, 1 )) return;
+    if (!factory_open_with( &factory, 1 )) return;
     STATUS_IS( "2.3", factory_set( factory.handle, WorkerFactoryBindingCount, 1 ), STATUS_SUCCESS );
-    post( &factory, 0 );
+    factory_post( &factory, 0 );
     ok( factory_reach( &factory.running, 1 ), "2.5 the first was not taken\n" );
-    post( &factory, 1 );
+    factory_post( &factory, 1 );
     ok( factory_reach( &factory.handled, 2 ), "2.2 nobody takes what the first waits for\n" );
     ok( factory.started == 2, "2.2 %ld workers, expected 2\n", factory.started );
     CloseHandle( relay );
@@ -329,7 +313,7 @@ START_TEST( factory_port_closed )
 {
     static struct factory factory;
 
-    if (!open_with_workers( &factory, 1 )) return;
+    if (!factory_open_with( &factory, 1 )) return;
     CloseHandle( factory.port );
     STATUS_IS( "2.1", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
     unverified ok( factory_reach( &factory.released, 1 ), "2.1 no packet without the port's "
@@ -347,10 +331,10 @@ START_TEST( factory_port_two )
 {
     static struct factory a, b;
 
-    if (!open_with_workers( &a, 1 ) || !open_with_workers( &b, 1 )) return;
-    post( &a, 0 );
-    post( &b, 0 );
-    post( &b, 1 );
+    if (!factory_open_with( &a, 1 ) || !factory_open_with( &b, 1 )) return;
+    factory_post( &a, 0 );
+    factory_post( &b, 0 );
+    factory_post( &b, 1 );
     STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( a.handle ), STATUS_SUCCESS );
     ok( factory_reach( &a.handled, 2 ) && factory_reach( &b.handled, 2 ),
         "2.5 %ld and %ld packets, expected 2 and 2\n", a.handled, b.handled );
@@ -384,9 +368,9 @@ START_TEST( factory_port_blocked_read )
     factory.concurrency = 1;
     factory.batch = 1;
     CreatePipe( &pipe_in, &pipe_out, NULL, 0 );
-    if (!open_with_workers( &factory, 2 )) return;
-    post( &factory, 0 );
-    post( &factory, 1 );
+    if (!factory_open_with( &factory, 2 )) return;
+    factory_post( &factory, 0 );
+    factory_post( &factory, 1 );
     if (!ok( factory_reach( &factory.handled, 2 ), "2.5 %ld packets of 2\n", factory.handled ))
         CloseHandle( pipe_out );
     factory_close( &factory );
@@ -412,7 +396,7 @@ START_TEST( factory_port_not_blocked )
     factory.packet = wait_for_what_is_there;
     factory.concurrency = 1;
     factory.batch = 1;
-    if (!open_with_workers( &factory, 3 )) return;
+    if (!factory_open_with( &factory, 3 )) return;
     SetEvent( factory.gate );
     for (i = 0; i < 20; i++)
         STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
@@ -446,13 +430,13 @@ START_TEST( factory_port_blocked_apc )
     factory.packet = sleep_for_an_apc;
     factory.concurrency = 1;
     factory.batch = 1;
-    if (!open_with_workers( &factory, 2 )) return;
-    post( &factory, 0 );
+    if (!factory_open_with( &factory, 2 )) return;
+    factory_post( &factory, 0 );
     if (!ok( factory_reach( &sleeper, 1 ), "2.5 the first was not taken\n" )) return;
     ok( QueueUserAPC( run_on, factory.workers[sleeper - 1].thread, 0 ),
         "error %lu\n", GetLastError() );
     ok( factory_reach( &in_apc, 1 ), "the APC did not run\n" );
-    post( &factory, 1 );
+    factory_post( &factory, 1 );
     ok( factory_stays( &factory.packets, 1 ), "2.5 a second worker runs beside the APC\n" );
     leave_apc = 1;
     ok( factory_reach( &factory.handled, 2 ), "2.5 %ld packets of 2\n", factory.handled );
@@ -471,7 +455,7 @@ START_TEST( factory_port_many )
     STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryPaused, 1 ), STATUS_SUCCESS );
     STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryBindingCount, 1 ),
                STATUS_SUCCESS );
-    for (i = 0; i < MANY; i++) post( &factory, i );
+    for (i = 0; i < MANY; i++) factory_post( &factory, i );
     STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryPaused, 0 ), STATUS_SUCCESS );
     ok( factory_reach( &factory.handled, MANY ), "2.5 %ld packets of %d\n", factory.handled, MANY );
     factory_close( &factory );
@@ -495,119 +479,9 @@ START_TEST( factory_port_crowd )
     ok( factory_stays( &factories[PORTS - 1].handled, 0 ), "2.5 a packet that nobody has posted\n" );
     for (i = PORTS - 1; i >= 0; i -= PORTS - 1)
     {
-        post( &factories[i], i );
+        factory_post( &factories[i], i );
         ok( factory_reach( &factories[i].handled, 1 ), "2.5 no packet from port %d of %d\n", i + 1,
             PORTS );
     }
     for (i = 0; i < PORTS; i++) factory_close( &factories[i] );
-}
-
-/* All packets are in the port, in their order. */
-static void are_left( struct factory *factory, int first, int count )
-{
-    OVERLAPPED *overlapped;
-    ULONG_PTR key;
-    DWORD bytes;
-    int i;
-
-    for (i = first; i < first + count; i++)
-        ok( GetQueuedCompletionStatus( factory->port, &bytes, &key, &overlapped, 0 ) &&
-                bytes == (DWORD)i && key == (ULONG_PTR)i + 1, "2.5 packet %d: %lu bytes, key %llu\n",
-            i, bytes, (ULONGLONG)key );
-    ok( !GetQueuedCompletionStatus( factory->port, &bytes, &key, &overlapped, 0 ) && !overlapped,
-        "2.5 one packet more: %lu bytes, key %llu\n", bytes, (ULONGLONG)key );
-}
-
-static BOOL open_paused( struct factory *factory, int count )
-{
-    int i;
-
-    if (!factory_open( factory )) return FALSE;
-    STATUS_IS( "1.3", factory_set( factory->handle, WorkerFactoryPaused, 1 ), STATUS_SUCCESS );
-    STATUS_IS( "1.3", factory_set( factory->handle, WorkerFactoryBindingCount, 1 ),
-               STATUS_SUCCESS );
-    for (i = 0; i < count; i++) post( factory, i );
-    unverified ok( factory_stays( &factory->packets, 0 ), "2.6 a worker while paused\n" );
-    return TRUE;
-}
-
-/* The last handle is closed while no worker exists. */
-static void close_with( struct factory *factory, int count )
-{
-    ok( CloseHandle( factory->handle ), "close, error %lu\n", GetLastError() );
-    are_left( factory, 0, count );
-    CloseHandle( factory->port );
-    CloseHandle( factory->gate );
-}
-
-/* 2.5 what no worker has taken stays in the port when the factory goes */
-START_TEST( factory_port_left )
-{
-    static struct factory factory;
-
-    if (open_paused( &factory, 3 )) close_with( &factory, 3 );
-}
-
-/* The same at once after the last packet, which somebody may be fetching, and with many. */
-START_TEST( factory_port_left_many )
-{
-    static struct factory factory;
-    int i;
-
-    if (!open_paused( &factory, 0 )) return;
-    for (i = 0; i < 300; i++) post( &factory, i );
-    close_with( &factory, 300 );
-}
-
-/* The same when the port is no longer bound [guess: the binding is a sum]; it is right in any case. */
-START_TEST( factory_port_left_unbound )
-{
-    static struct factory factory;
-
-    if (!open_paused( &factory, 100 )) return;
-    STATUS_IS( "1.3", factory_set( factory.handle, WorkerFactoryBindingCount, (ULONG)-1 ),
-               STATUS_SUCCESS );
-    are_left( &factory, 0, 100 );
-    factory_close( &factory );
-}
-
-/* One worker has packet 0, a hundred more are in the port. */
-static BOOL open_working( struct factory *factory )
-{
-    int i;
-
-    factory->packet = factory_block;
-    factory->batch = 1;
-    factory->max = 1;
-    if (!open_with_workers( factory, 1 )) return FALSE;
-    post( factory, 0 );
-    ok( factory_reach( &factory->running, 1 ), "2.5 the first was not taken\n" );
-    for (i = 1; i <= 100; i++) post( factory, i );
-    return TRUE;
-}
-
-/* The same when the factory ends while its worker is at work: by a shutdown, by its last handle. */
-START_TEST( factory_port_left_shut )
-{
-    static struct factory factory;
-    LONG pending = 0;
-
-    if (!open_working( &factory )) return;
-    STATUS_IS( "2.6", pNtShutdownWorkerFactory( factory.handle, &pending ), STATUS_SUCCESS );
-    are_left( &factory, 1, 100 );
-    factory_close( &factory );
-}
-
-START_TEST( factory_port_left_working )
-{
-    static struct factory factory;
-
-    if (!open_working( &factory )) return;
-    ok( CloseHandle( factory.handle ), "close, error %lu\n", GetLastError() );
-    are_left( &factory, 1, 100 );
-    SetEvent( factory.gate );
-    ok( factory_gone( &factory, 1 ), "2.6 it does not end\n" );
-    CloseHandle( factory.workers[0].thread );
-    CloseHandle( factory.port );
-    CloseHandle( factory.gate );
 }
