@@ -159,8 +159,9 @@ void wait_leave_address( void );
 unsigned int wait_take_object( struct task *task );     /* which to give back */
 void wait_leave_object( struct task *task, unsigned int which );
 void wait_for_alert( struct task *task );
+void wait_for_key( struct task *task );
 void wait_for_nothing( struct task *task );
-void alert_task( struct task *task );           /* if it waits for one */
+void alert_task( struct task *task );           /* if it waits for one, or for its key */
 void alert_anybody( struct task *task );
 
 /* ---- sched.c ---- */

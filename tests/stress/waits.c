@@ -1,12 +1,12 @@
 /*
- * Waits that need no kernel object: condition variables, addresses, alerts by thread id, with and without a time-out. And
+ * Waits that need no kernel object: condition variables, addresses, alerts by thread id, keys, with and without a time-out. And
  * waits for events, semaphores and mutexes, which need none until somebody else may know them (UMS_LOCAL_OBJECTS): each of
  * these becomes known at a random moment, a mutex mostly while somebody owns it.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Every wake-up is counted on both ends: tokens that go round, and alerts, each of which is meant for one wait.
+ * Every wake-up is counted on both ends: tokens that go round; alerts, each of which is meant for one wait; and releases.
  *
  * While Wine waits for an address, or wakes somebody there, it holds a spin lock for a moment. A worker that is stopped in it
  * for long makes others spin on their schedulers, perhaps on all of them: so these steps are fragile (stress.h). Alerts take
@@ -17,12 +17,14 @@
 #define TOKENS    3
 #define NO_TIME   ((LONGLONG)-1)
 
-enum { NO_ALERT, WANTS_ALERT, GETS_ALERT };     /* task.alert */
+enum { NO_ALERT, WANTS_ALERT, GETS_ALERT, WANTS_KEY };   /* task.alert */
 
 static BOOL (WINAPI *pWaitOnAddress)( volatile void *, void *, SIZE_T, DWORD );
 static void (WINAPI *pWakeByAddressSingle)( void * );
 static LONG (WINAPI *pNtAlertThreadByThreadId)( HANDLE );
 static LONG (WINAPI *pNtWaitForAlertByThreadId)( void *, const LARGE_INTEGER * );
+static LONG (WINAPI *pNtWaitForKeyedEvent)( HANDLE, volatile void *, BOOLEAN, const LARGE_INTEGER * );
+static LONG (WINAPI *pNtReleaseKeyedEvent)( HANDLE, volatile void *, BOOLEAN, const LARGE_INTEGER * );
 
 #define OBJECTS 9
 
@@ -34,7 +36,7 @@ static volatile LONG object_tokens[OBJECTS];
 static SRWLOCK gate = SRWLOCK_INIT;
 static CONDITION_VARIABLE returned = CONDITION_VARIABLE_INIT;
 static LONG gate_tokens;
-static volatile LONG address_tokens, taken, given_back, alerts_sent, alerts_got;
+static volatile LONG address_tokens, taken, given_back, alerts_sent, alerts_got, keys_sent, keys_got;
 
 static enum kind kind_of( int i )
 {
@@ -98,14 +100,18 @@ BOOL waits_init( void )
     pWakeByAddressSingle = (void *)GetProcAddress( base, "WakeByAddressSingle" );
     pNtAlertThreadByThreadId = (void *)GetProcAddress( ntdll, "NtAlertThreadByThreadId" );
     pNtWaitForAlertByThreadId = (void *)GetProcAddress( ntdll, "NtWaitForAlertByThreadId" );
+    pNtWaitForKeyedEvent = (void *)GetProcAddress( ntdll, "NtWaitForKeyedEvent" );
+    pNtReleaseKeyedEvent = (void *)GetProcAddress( ntdll, "NtReleaseKeyedEvent" );
     gate_tokens = address_tokens = TOKENS;
-    taken = given_back = alerts_sent = alerts_got = 0;
-    return objects_init() && pWaitOnAddress && pWakeByAddressSingle && pNtAlertThreadByThreadId && pNtWaitForAlertByThreadId;
+    taken = given_back = alerts_sent = alerts_got = keys_sent = keys_got = 0;
+    return objects_init() && pWaitOnAddress && pWakeByAddressSingle && pNtAlertThreadByThreadId && pNtWaitForAlertByThreadId &&
+           pNtWaitForKeyedEvent && pNtReleaseKeyedEvent;
 }
 
 BOOL waits_sums_fit( void )
 {
-    return objects_fit() && gate_tokens == TOKENS && address_tokens == TOKENS && taken == given_back && alerts_sent == alerts_got;
+    return objects_fit() && gate_tokens == TOKENS && address_tokens == TOKENS && taken == given_back && alerts_sent == alerts_got &&
+           keys_sent == keys_got;
 }
 
 /* ---- a token that goes round ---- */
@@ -241,6 +247,29 @@ void wait_for_alert( struct task *task )
     InterlockedIncrement( &alerts_got );
 }
 
+/* Its key is the address of its word. */
+void wait_for_key( struct task *task )
+{
+    DWORD ms = some_time( task );
+    LARGE_INTEGER time = { .QuadPart = ms * -10000LL };
+    LONG ret;
+
+    InterlockedExchange( &task->alert, WANTS_KEY );
+    do ret = pNtWaitForKeyedEvent( NULL, &task->alert, FALSE, ms == INFINITE ? NULL : &time );
+    while (ret == WAIT_TIMEOUT);
+    if (ret) promise_broken( "a wait for a key failed", task, (DWORD)ret, 0 );
+    InterlockedExchange( &task->alert, NO_ALERT );
+    InterlockedIncrement( &keys_got );
+}
+
+/* It may be stopped on its way to the wait, by this very thread: so a release does not wait for long. */
+static void release_task( struct task *task )
+{
+    LARGE_INTEGER time = { .QuadPart = -10000LL };
+
+    if (!pNtReleaseKeyedEvent( NULL, &task->alert, FALSE, &time )) InterlockedIncrement( &keys_sent );
+}
+
 /* Of one that nobody means to alert. It may be killed in it. */
 void wait_for_nothing( struct task *task )
 {
@@ -252,6 +281,7 @@ void wait_for_nothing( struct task *task )
 /* Any thread that may meddle. */
 void alert_task( struct task *task )
 {
+    if (task->alert == WANTS_KEY) release_task( task );
     if (InterlockedCompareExchange( &task->alert, GETS_ALERT, WANTS_ALERT ) != WANTS_ALERT) return;
     InterlockedIncrement( &alerts_sent );
     pNtAlertThreadByThreadId( (HANDLE)(ULONG_PTR)task->tid );

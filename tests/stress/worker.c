@@ -385,8 +385,11 @@ static void step_object( struct task *task, const unsigned long long *canary )
 
 static void step_alert( struct task *task, const unsigned long long *canary )
 {
+    unsigned int what = pick( &task->seed, 4 );
+
     go_out( task, 'A' );
-    if (pick( &task->seed, 2 )) wait_for_alert( task );
+    if (what == 3) wait_for_key( task );
+    else if (what) wait_for_alert( task );
     else
     {
         window( task );
