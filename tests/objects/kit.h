@@ -29,6 +29,7 @@
     X( it_is_the_hosts_when_the_state_is_there ) \
     X( a_wait_that_moves_outlives_the_handle ) \
     X( a_wait_arrives_at_all_its_objects ) \
+    X( who_arrives_later_is_waited_for ) \
     X( waits_keep_a_closed_object ) \
     X( a_worker_waits_and_is_told ) \
     X( a_signal_before_the_state_is_not_lost ) \

@@ -140,7 +140,7 @@ struct ums_object *ums_object_create( enum object_type type, int32_t state, int3
     o->closed   = 0;
     o->owner    = (struct object_thread){ 0, NULL };
     o->abandoned = o->transfer = o->stale = 0;
-    o->arriving = o->overdue = 0;
+    o->arriving = o->came = o->overdue = 0;
     o->waits    = o->moving = (struct object_queue){ NULL, NULL };
     atomic_store( &o->real, 0 );
     atomic_store( &o->stragglers, 0 );
@@ -160,7 +160,6 @@ static void look_after( struct ums_object *o )
     int used = o->arriving || o->moving.first || o->transfer;
     void *keep = o->keep;
 
-    if (o->overdue > o->arriving) o->overdue = o->arriving;
     atomic_store( &o->stragglers, used && atomic_load( &o->real ) );
     if (used || o->waits.first) return;
     o->keep = NULL;                             /* first: a thread that is ended here closes it once */
@@ -434,9 +433,20 @@ void ums_object_leaves( struct object_wait *wait )
     uint32_t i;
 
     unlink_wait( wait );
-    for (i = 0; i < wait->count; i++) wait->links[i].object->arriving++;
+    for (i = 0; i < wait->count; i++)
+    {
+        wait->links[i].object->arriving++;
+        wait->links[i].object->came++;
+    }
     atomic_store( &wait->arrives, 1 );
     atomic_store( &wait->state, WAIT_OVER );
+}
+
+/* Whoever came after those that are overdue may still be under way. If only they are left, they are waited for
+   once more. */
+int ums_object_lets_arrive( const struct ums_object *o )
+{
+    return o->arriving && o->came != o->overdue;
 }
 
 void ums_object_has_arrived( struct object_wait *wait )

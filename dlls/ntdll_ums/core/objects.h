@@ -57,7 +57,8 @@ struct ums_object
     uint32_t transfer;                          /* a keeper gets the host's mutant (mutant_keeper.c) */
     uint32_t stale;                             /* the host's is abandoned, and this one is not */
     struct ums_object *owned_next, *owned_previous;
-    uint32_t overdue;                           /* so many of them were waited for in vain, and are
+    uint32_t came;                              /* so many have begun to arrive, ever */
+    uint32_t overdue;                           /* `came`, when they were waited for in vain: these are
                                                    not waited for again */
     struct object_queue waits;
     struct object_queue moving;                 /* waits that ended because it became real, and have
@@ -162,6 +163,8 @@ void    ums_object_is_real( struct ums_object *o );
 /* A handle of the host's object, for these two calls and for a wait that arrives; NULL if it is
    closed. */
 void   *ums_object_at_host( const struct ums_object *o );
+/* Is there a wait that arrives, and that nobody has waited for in vain? */
+int     ums_object_lets_arrive( const struct ums_object *o );
 /* Another object that has to become real, because a wait that moves is for both; or NULL. */
 struct ums_object *ums_object_follows( const struct ums_object *o );
 /* For a set or a pulse of a real object: ends the first wait that moves, or all. Returns 1 if there

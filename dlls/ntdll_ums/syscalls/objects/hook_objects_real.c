@@ -187,19 +187,27 @@ void ums_object_make_real( uint64_t handle, enum naming naming, struct ums_conte
 
 /* Waits until no arriving wait can take the signal that the event has. A wait for all of several
    objects may not take it for a long time, so after PATIENCE the arriving waits count as overdue
-   and are not waited for again. The lock is released meanwhile, and the program may close the
-   handle: then it returns NULL, and there is nothing left to do. */
+   and are not waited for again. One that begins to arrive meanwhile has its own time; those are as many
+   as moved. The lock is released meanwhile, and the program may close the handle: then it returns NULL,
+   and there is nothing left to do. */
 static struct ums_object *let_arrive( struct ums_object *o, uint64_t handle,
                                       struct object_section *section, uintptr_t sp )
 {
     struct ums_context *self = section->self;
-    int64_t begin = ke_clock();
+    int64_t now, begin = ke_clock();
+    uint32_t came = o->came;
 
-    while (o && o->arriving > o->overdue && is_signalled_at_host( o->handle, o->type ))
+    while (o && ums_object_lets_arrive( o ) && is_signalled_at_host( o->handle, o->type ))
     {
-        if (ke_clock() - begin >= PATIENCE)
+        now = ke_clock();
+        if (o->came != came)
         {
-            o->overdue = o->arriving;
+            came = o->came;
+            begin = now;
+        }
+        else if (now - begin >= PATIENCE)
+        {
+            o->overdue = came;
             break;
         }
         ums_objects_unlock();
@@ -263,7 +271,7 @@ int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum stra
         ums_objects_unlock();
         return 1;
     }
-    if ((automatic || what != STRAGGLER_SET) && o->arriving > o->overdue)
+    if ((automatic || what != STRAGGLER_SET) && ums_object_lets_arrive( o ))
         o = let_arrive( o, handle, section, sp );
     if (!o) return 0;
     native_event( what, o->handle, before );
@@ -287,7 +295,7 @@ int ums_object_release_with_stragglers( struct ums_object *o, uint64_t handle, u
 
     *before = 0;
     *status = STATUS_SUCCESS;
-    if (o->arriving > o->overdue && !(o = let_arrive( o, handle, section, sp ))) return 0;
+    if (ums_object_lets_arrive( o ) && !(o = let_arrive( o, handle, section, sp ))) return 0;
     if (count <= (uint32_t)o->limit) while (rest && ums_object_claim( o, 0 )) rest--;
     if (rest || !count) *status = native_release( o->handle, rest, before );
     end_waits_for_all( o );
@@ -301,7 +309,7 @@ int ums_object_signal_with_stragglers( struct ums_object *o, uint64_t handle, st
     const int all = o->type == OBJECT_NOTIFICATION;
     const int claimed = ums_object_claim( o, all );
 
-    if (!claimed && !all && o->arriving > o->overdue) o = let_arrive( o, handle, section, sp );
+    if (!claimed && !all && ums_object_lets_arrive( o )) o = let_arrive( o, handle, section, sp );
     if (o) ums_objects_unlock();
     return claimed && !all;                     /* a manual-reset event is set for later waits, too */
 }
