@@ -31,6 +31,7 @@
     X( a_wait_arrives_at_all_its_objects ) \
     X( who_arrives_later_is_waited_for ) \
     X( waits_keep_a_closed_object ) \
+    X( who_holds_an_object_keeps_it ) \
     X( a_worker_waits_and_is_told ) \
     X( a_signal_before_the_state_is_not_lost ) \
     X( a_new_wait_ends_the_one_before ) \

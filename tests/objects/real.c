@@ -194,3 +194,34 @@ void waits_keep_a_closed_object( void **state )
     ums_objects_unlock();
     finish();
 }
+
+/* A thread gives the lock back for a while, to let waits arrive. Meanwhile they have, and the handle is closed: its
+   value may be another object's. */
+void who_holds_an_object_keeps_it( void **state )
+{
+    struct ums_object *again;
+
+    (void)state;
+    begin( OBJECT_SYNCHRONIZATION, 0, 0 );
+    ums_objects_lock();
+    ums_object_becomes_real( object );
+    ums_object_is_real( object );
+    ums_object_hold( object );
+    ums_objects_unlock();
+    ums_objects_lock();
+    ums_object_closes( object );
+    ums_object_close( object );
+    assert_ptr_equal( ums_object_at_host( object ), &copies + 1 );
+    ums_objects_unlock();
+    again = ums_object_create( OBJECT_SEMAPHORE, 0, 1 );
+    assert_ptr_not_equal( again, object );
+    ums_objects_lock();
+    ums_object_let_go( object );
+    assert_int_equal( copies, 0 );
+    ums_objects_unlock();
+    assert_ptr_equal( ums_object_create( OBJECT_SYNCHRONIZATION, 0, 0 ), object );
+    ums_objects_lock();
+    ums_object_close( again );
+    ums_objects_unlock();
+    finish();
+}

@@ -137,7 +137,7 @@ struct ums_object *ums_object_create( enum object_type type, int32_t state, int3
     o->type     = type;
     o->state    = state;
     o->limit    = limit;
-    o->closed   = 0;
+    o->closed   = o->held = 0;
     o->owner    = (struct object_thread){ 0, NULL };
     o->abandoned = o->transfer = o->stale = 0;
     o->arriving = o->came = o->overdue = 0;
@@ -153,15 +153,15 @@ static void keep_for_waits( struct ums_object *o )
     if (!o->keep && o->handle) o->keep = ums_objects_host->copy( o->handle );
 }
 
-/* Called when a wait has left the object. An object whose handle is closed is freed with its last
-   wait: waiters keep an object alive, as they do at the host. */
+/* Called when a wait has left the object, or a thread that held it. An object whose handle is closed is
+   freed with the last of these: they keep an object alive, as they do at the host. */
 static void look_after( struct ums_object *o )
 {
     int used = o->arriving || o->moving.first || o->transfer;
     void *keep = o->keep;
 
     atomic_store( &o->stragglers, used && atomic_load( &o->real ) );
-    if (used || o->waits.first) return;
+    if (used || o->held || o->waits.first) return;
     o->keep = NULL;                             /* first: a thread that is ended here closes it once */
     if (keep) ums_objects_host->drop( keep );
     if (!o->closed) return;
@@ -171,13 +171,24 @@ static void look_after( struct ums_object *o )
 
 void ums_object_closes( struct ums_object *o )
 {
-    if (o->waits.first || o->moving.first) keep_for_waits( o );
+    if (o->held || o->waits.first || o->moving.first) keep_for_waits( o );
 }
 
 void ums_object_close( struct ums_object *o )
 {
     o->closed = 1;
     o->handle = NULL;
+    look_after( o );
+}
+
+void ums_object_hold( struct ums_object *o )
+{
+    o->held++;
+}
+
+void ums_object_let_go( struct ums_object *o )
+{
+    o->held--;
     look_after( o );
 }
 

@@ -51,6 +51,7 @@ struct ums_object
                                                    how many times it is owned */
     int32_t  limit;
     uint32_t closed;                            /* its handle is closed; freed with the last wait */
+    uint32_t held;                              /* threads that let waits arrive, without the lock */
     uint32_t arriving;                          /* waits that begin at the host, or are in its queue */
     struct object_thread owner;                 /* mutant */
     uint32_t abandoned;                         /* mutant: the next owner gets to know it */
@@ -163,6 +164,10 @@ void    ums_object_is_real( struct ums_object *o );
 /* A handle of the host's object, for these two calls and for a wait that arrives; NULL if it is
    closed. */
 void   *ums_object_at_host( const struct ums_object *o );
+/* The caller gives the lock back for a while, and goes on with this object: it stays, and so does the
+   host's, whatever becomes of the program's handle. */
+void    ums_object_hold( struct ums_object *o );
+void    ums_object_let_go( struct ums_object *o );
 /* Is there a wait that arrives, and that nobody has waited for in vain? */
 int     ums_object_lets_arrive( const struct ums_object *o );
 /* Another object that has to become real, because a wait that moves is for both; or NULL. */

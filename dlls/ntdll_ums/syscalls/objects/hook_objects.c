@@ -192,11 +192,11 @@ static int operate_event( struct ums_call *call, struct ums_context *self, uint6
     ums_object_section_begin( &section, self, call->sp );
     if ((o = ums_object_lock( call->args[0] )))
     {
-        if (is_event( o ) && atomic_load( &o->real ))
-            done = ums_object_with_stragglers( o, call->args[0], what, &section, &before );
+        done = is_event( o );
+        if (done && atomic_load( &o->real )) ums_object_with_stragglers( o, what, &section, &before );
         else
         {
-            if ((done = is_event( o ))) before = operate( o, what );
+            if (done) before = operate( o, what );
             ums_objects_unlock();
         }
     }
@@ -237,11 +237,12 @@ static int release_semaphore( struct ums_call *call, struct ums_context *self, u
     ums_object_section_begin( &section, self, call->sp );
     if ((o = ums_object_lock( call->args[0] )))
     {
-        if (o->type == OBJECT_SEMAPHORE && atomic_load( &o->real ))
-            done = ums_object_release_with_stragglers( o, call->args[0], count, &section, &before, &status );
+        done = o->type == OBJECT_SEMAPHORE;
+        if (done && atomic_load( &o->real ))
+            status = ums_object_release_with_stragglers( o, count, &section, &before );
         else
         {
-            if ((done = o->type == OBJECT_SEMAPHORE) && !ums_object_release( o, count, &before ))
+            if (done && !ums_object_release( o, count, &before ))
                 status = STATUS_SEMAPHORE_LIMIT_EXCEEDED;
             ums_objects_unlock();
         }

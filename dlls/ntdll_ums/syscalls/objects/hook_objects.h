@@ -149,15 +149,14 @@ void ums_object_make_real( uint64_t handle, enum naming naming, struct ums_conte
 void ums_object_make_real_locked( struct ums_object *o );
 /* An operation on a real object for which waits still move or arrive. */
 enum straggler_call { STRAGGLER_SET, STRAGGLER_RESET, STRAGGLER_PULSE };
-/* Called with the lock held, and releases it. Returns 1 if the operation is done, with *before; 0
-   if the handle was closed meanwhile: then the host's call is made. */
-int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum straggler_call what,
-                                struct object_section *section, int32_t *before );
-/* The same for ReleaseSemaphore. *status: of the call, if it is done. */
-int ums_object_release_with_stragglers( struct ums_object *o, uint64_t handle, uint32_t count,
-                                        struct object_section *section, int32_t *before, int32_t *status );
+/* Called with the lock held, and releases it. */
+void ums_object_with_stragglers( struct ums_object *o, enum straggler_call what,
+                                 struct object_section *section, int32_t *before );
+/* The same for ReleaseSemaphore. Returns the status of the call. */
+int32_t ums_object_release_with_stragglers( struct ums_object *o, uint32_t count,
+                                            struct object_section *section, int32_t *before );
 /* The same for the signal of SignalObjectAndWait. 1: it is given, only the wait is left. 0: the host's call
    has to be made. */
-int ums_object_signal_with_stragglers( struct ums_object *o, uint64_t handle, struct object_section *section );
+int ums_object_signal_with_stragglers( struct ums_object *o, struct object_section *section );
 
 #endif /* UMS_HOOK_OBJECTS_H */

@@ -188,16 +188,16 @@ void ums_object_make_real( uint64_t handle, enum naming naming, struct ums_conte
 /* Waits until no arriving wait can take the signal that the event has. A wait for all of several
    objects may not take it for a long time, so after PATIENCE the arriving waits count as overdue
    and are not waited for again. One that begins to arrive meanwhile has its own time; those are as many
-   as moved. The lock is released meanwhile, and the program may close the handle: then it returns NULL,
-   and there is nothing left to do. */
-static struct ums_object *let_arrive( struct ums_object *o, uint64_t handle,
-                                      struct object_section *section, uintptr_t sp )
+   as moved. The lock is released meanwhile, and the program may close the handle, whose value may be
+   another object's then. So the caller holds the object, and uses no handle but ums_object_at_host's. (A
+   thread that is ended here holds it for good.) */
+static void let_arrive( struct ums_object *o, struct object_section *section, uintptr_t sp )
 {
     struct ums_context *self = section->self;
-    int64_t now, begin = ke_clock();
-    uint32_t came = o->came;
+    int64_t now, begin = 0;
+    uint32_t came = o->came - 1;                /* the time begins below */
 
-    while (o && ums_object_lets_arrive( o ) && is_signalled_at_host( o->handle, o->type ))
+    while (ums_object_lets_arrive( o ) && is_signalled_at_host( ums_object_at_host( o ), o->type ))
     {
         now = ke_clock();
         if (o->came != came)
@@ -214,9 +214,8 @@ static struct ums_object *let_arrive( struct ums_object *o, uint64_t handle,
         SwitchToThread();
         ums_object_section_end( section );
         ums_object_section_begin( section, self, sp );
-        o = ums_object_lock( handle );
+        ums_objects_lock();
     }
-    return o;
 }
 
 /* Takes all that the wait is for at the host, if that is possible at once. Any thread can do so, because a
@@ -239,9 +238,9 @@ static int takes_all( const struct object_wait *wait )
 
 /* The object was signalled at the host. A wait for all of several objects that still moves would look there
    only when its thread runs, and a reset, or a second set that is merged with the first, may come before
-   that. The caller has the lock, so none of these waits begins at the host meanwhile, and the object stays:
-   its handle is in the table. A wait is in the queue once, so `next` is another one's. A thread that another
-   process ends between the two steps takes the signals along (docs/local_objects.md). */
+   that. The caller has the lock, so none of these waits begins at the host meanwhile, and holds the object.
+   A wait is in the queue once, so `next` is another one's. A thread that another process ends between the
+   two steps takes the signals along (docs/local_objects.md). */
 static void end_waits_for_all( struct ums_object *o )
 {
     struct object_link *link = o->moving.first, *next;
@@ -258,26 +257,23 @@ static void end_waits_for_all( struct ums_object *o )
 
 /* If the event is signalled and waits arrive, the signal is for one of them. A second set would be
    merged with it, and a reset would take it away. So both let that wait take it first. */
-int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum straggler_call what,
-                                struct object_section *section, int32_t *before )
+void ums_object_with_stragglers( struct ums_object *o, enum straggler_call what,
+                                 struct object_section *section, int32_t *before )
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address( 0 );
     int automatic = o->type == OBJECT_SYNCHRONIZATION, claimed = 0;
 
     *before = 0;
+    ums_object_hold( o );
     if (what != STRAGGLER_RESET) claimed = ums_object_claim( o, !automatic );
-    if (what == STRAGGLER_PULSE ? claimed : claimed && automatic)
+    if (!(what == STRAGGLER_PULSE ? claimed : claimed && automatic))
     {
-        ums_objects_unlock();
-        return 1;
+        if (automatic || what != STRAGGLER_SET) let_arrive( o, section, sp );
+        native_event( what, ums_object_at_host( o ), before );
+        if (what == STRAGGLER_SET) end_waits_for_all( o );
     }
-    if ((automatic || what != STRAGGLER_SET) && ums_object_lets_arrive( o ))
-        o = let_arrive( o, handle, section, sp );
-    if (!o) return 0;
-    native_event( what, o->handle, before );
-    if (what == STRAGGLER_SET) end_waits_for_all( o );
+    ums_object_let_go( o );
     ums_objects_unlock();
-    return 1;
 }
 
 /* A release is for the waits that move, one each; only what is left is given to the host. The host does not
@@ -287,30 +283,35 @@ int ums_object_with_stragglers( struct ums_object *o, uint64_t handle, enum stra
    While such a wait moves, the host's count is 0: the object was not signalled when the wait began to move,
    and our releases reach the host only when no such wait is left. Only a release that does not come through
    here makes it otherwise; then the host may refuse the rest after some waits were ended. */
-int ums_object_release_with_stragglers( struct ums_object *o, uint64_t handle, uint32_t count,
-                                        struct object_section *section, int32_t *before, int32_t *status )
+int32_t ums_object_release_with_stragglers( struct ums_object *o, uint32_t count,
+                                            struct object_section *section, int32_t *before )
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address( 0 );
+    int32_t status = STATUS_SUCCESS;
     uint32_t rest = count;
 
     *before = 0;
-    *status = STATUS_SUCCESS;
-    if (ums_object_lets_arrive( o ) && !(o = let_arrive( o, handle, section, sp ))) return 0;
+    ums_object_hold( o );
+    let_arrive( o, section, sp );
     if (count <= (uint32_t)o->limit) while (rest && ums_object_claim( o, 0 )) rest--;
-    if (rest || !count) *status = native_release( o->handle, rest, before );
+    if (rest || !count) status = native_release( ums_object_at_host( o ), rest, before );
     end_waits_for_all( o );
+    ums_object_let_go( o );
     ums_objects_unlock();
-    return 1;
+    return status;
 }
 
-int ums_object_signal_with_stragglers( struct ums_object *o, uint64_t handle, struct object_section *section )
+int ums_object_signal_with_stragglers( struct ums_object *o, struct object_section *section )
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address( 0 );
     const int all = o->type == OBJECT_NOTIFICATION;
-    const int claimed = ums_object_claim( o, all );
+    int claimed;
 
-    if (!claimed && !all && ums_object_lets_arrive( o )) o = let_arrive( o, handle, section, sp );
-    if (o) ums_objects_unlock();
+    ums_object_hold( o );
+    claimed = ums_object_claim( o, all );
+    if (!claimed && !all) let_arrive( o, section, sp );
+    ums_object_let_go( o );
+    ums_objects_unlock();
     return claimed && !all;                     /* a manual-reset event is set for later waits, too */
 }
 

@@ -289,7 +289,7 @@ static int signal_stragglers( struct ums_call *call, struct ums_context *self )
     if ((o = ums_object_lock( call->args[0] )))
     {
         if (atomic_load( &o->real ) && o->type != OBJECT_MUTANT)
-            done = ums_object_signal_with_stragglers( o, call->args[0], &section );
+            done = ums_object_signal_with_stragglers( o, &section );
         else ums_objects_unlock();
     }
     ums_object_section_end( &section );
