@@ -1,6 +1,7 @@
-# The models of who owns a worker (ums.pml), of its waits without a thread (waits.pml), of local events that become real
-# (objects.pml), of keyed waits (keyed.pml) and of mutants that do so while somebody owns them (mutants.pml), tried out by spin in small worlds:
-# what has to hold does, and seeded mistakes are found. Not without spin.
+# The models of who owns a worker (ums.pml), of its waits without a thread (waits.pml), of waits by key (keyed.pml), of local
+# events and semaphores that become real (objects.pml), of handles whose values are used again (handles.pml) and of
+# mutants that become real while somebody owns them (mutants.pml), tried out by spin in small worlds: what has to hold
+# does, and seeded mistakes are found. Not without spin.
 
 find_program(UMS_SPIN spin NO_CMAKE_FIND_ROOT_PATH)
 if(NOT UMS_SPIN)
@@ -136,18 +137,67 @@ ums_add_mistake_in_waits(kill_pushes_queued -DKILL)
 
 # ---- objects.pml ----
 
+function(ums_add_objects_test name want)
+    ums_add_test_of_model(objects.pml objects_${name} ${want} ${ARGN})
+endfunction()
+
+function(ums_add_long_objects_test name)
+    ums_add_objects_test(${name} holds ${ARGN})
+    set_tests_properties(model.objects_${name} PROPERTIES LABELS "model;long")
+endfunction()
+
 set(both -DOBJECTS=2)
 set(all ${both} -DALL)
+set(mixed ${both} -DKIND0=MANUAL -DKIND1=SEMAPHORE)
+set(semaphore -DKIND0=SEMAPHORE)
+set(manual -DKIND0=MANUAL)
+set(counts ${semaphore} -DLIMIT=2 -DCOUNT=2)
 set(reset_only -DBEGUN=0 -DWAITERS=0 -DSIGNALLED)
 set(two_sets -DBEGUN=2 -DSETTERS=2)
+set(signals_twice -DBEGUN=2 -DSIGNALLERS=1 -DSETS=2)
+set(overdue ${all} ${two_sets} -DMOVED -DOWN -DSETS=3 -DTIMES)
+set(joined ${both} -DWAITERS=2 -DJOINED -DLAST=2 -DSECOND)      # the wait for the second object begins with a signal of the first
+
 ums_add_test_of_model(objects.pml objects holds ${two_sets} -DEACH_ENDS)
-ums_add_test_of_model(objects.pml objects_late holds -DWAITERS=2 -DSETTERS=2 -DSETS=2)
-ums_add_test_of_model(objects.pml objects_any holds ${both} ${two_sets} -DSECOND -DEACH_ENDS)
-ums_add_test_of_model(objects.pml objects_all holds ${all} -DSETS=2 -DEACH_ENDS)
-ums_add_test_of_model(objects.pml objects_all_late holds ${all} -DWAITERS=2 -DSETTERS=2 -DSETS=2 -DTIMES -DKILL)
-ums_add_test_of_model(objects.pml objects_killed holds ${two_sets} -DTIMES -DKILL)
-ums_add_test_of_model(objects.pml objects_set_and_reset holds -DRESETS -DEACH_ENDS)
-ums_add_test_of_model(objects.pml objects_reset holds ${reset_only})
+ums_add_objects_test(late holds -DWAITERS=2 -DSETTERS=2 -DSETS=2)
+ums_add_objects_test(any holds ${both} ${two_sets} -DSECOND -DEACH_ENDS)
+ums_add_objects_test(any_mixed holds ${mixed} ${two_sets} -DRESETS)
+ums_add_objects_test(all holds ${all} -DSETS=2 -DEACH_ENDS)
+ums_add_objects_test(all_late holds ${all} -DWAITERS=2 -DSETS=3 -DTIMES -DKILL)
+ums_add_objects_test(all_mixed holds ${mixed} -DALL -DSETS=2 -DRESETS)
+ums_add_objects_test(killed holds ${two_sets} -DTIMES -DKILL)
+ums_add_objects_test(set_and_reset holds -DRESETS -DEACH_ENDS)
+ums_add_objects_test(reset holds ${reset_only})
+ums_add_objects_test(semaphore holds ${semaphore} ${two_sets} -DEACH_ENDS)
+ums_add_objects_test(semaphore_counts holds ${counts} -DBEGUN=2 -DWAITERS=3 -DSETS=2)
+ums_add_objects_test(manual holds ${manual} -DBEGUN=2 -DRESETS -DEACH_ENDS)
+ums_add_objects_test(signal holds ${signals_twice} -DEACH_ENDS)
+ums_add_objects_test(signal_semaphore holds ${signals_twice} ${semaphore} -DEACH_ENDS)
+ums_add_objects_test(signal_and_wait holds ${joined} -DKIND0=MANUAL -DKIND1=SEMAPHORE -DTIMES)
+ums_add_objects_test(closed holds ${both} -DSETTERS=2 -DCLOSES -DTIMES)
+ums_add_objects_test(closed_killed holds -DBEGUN=2 -DCLOSES -DKILL)
+ums_add_objects_test(suspended holds ${manual} ${two_sets} -DRESETS -DSUSPENDS)
+ums_add_objects_test(suspended_all holds ${all} -DBEGUN=2 -DSETS=3 -DSUSPENDS)
+ums_add_objects_test(overdue holds ${overdue})
+
+# larger worlds, and more of them
+ums_add_long_objects_test(any_and_one ${both} -DKIND1=SEMAPHORE -DLAST=1 ${two_sets} -DTIMES)
+ums_add_long_objects_test(any_mixed_killed -O1 ${mixed} ${two_sets} -DRESETS -DTIMES -DKILL)
+ums_add_long_objects_test(all_and_one ${all} -DLAST=1 ${two_sets} -DSETS=2)
+ums_add_long_objects_test(all_counts ${all} ${counts} -DKIND1=SEMAPHORE -DBEGUN=2 -DSETS=3)
+ums_add_long_objects_test(all_late_twice -O1 ${all} -DWAITERS=2 -DSETTERS=2 -DSETS=2 -DTIMES -DKILL)
+ums_add_long_objects_test(semaphore_killed ${semaphore} ${two_sets} -DTIMES -DKILL)
+ums_add_long_objects_test(manual_times ${manual} ${two_sets} -DRESETS -DTIMES)
+ums_add_long_objects_test(signal_manual -DBEGUN=2 -DSIGNALLERS=1 ${manual} -DRESETS -DEACH_ENDS)
+ums_add_long_objects_test(signal_any ${both} ${two_sets} -DLAST=1 -DOWN -DSETS=2 -DSIGNALLERS=1)
+ums_add_long_objects_test(signal_and_wait_events ${joined})
+ums_add_long_objects_test(closed_one -DSETTERS=2 -DBEGUN=2 -DCLOSES)
+ums_add_long_objects_test(closed_all ${all} -DSETTERS=2 -DCLOSES -DTIMES)
+ums_add_long_objects_test(suspended_semaphore ${semaphore} ${two_sets} -DSUSPENDS)
+
+# what remains, as docs/local_objects.md says
+ums_add_objects_test(remains.signal_and_set fails ${two_sets} -DSIGNALLERS=1)
+ums_add_objects_test(remains.signal_and_all fails ${all} -DSETTERS=2 -DSETS=2 -DSIGNALLERS=1)
 
 function(ums_add_objects_mistake name)
     string(TOUPPER MISTAKE_${name} macro)
@@ -162,6 +212,32 @@ ums_add_objects_mistake(time_out_stays -DTIMES)
 ums_add_objects_mistake(killed_stays -DBEGUN=2 -DKILL)
 ums_add_objects_mistake(all_takes_one ${all} -DSETS=2)
 ums_add_objects_mistake(does_not_follow ${both} -DSECOND)
+# what the code did until d0919de: four that lose a signal, and a wait that is made with a closed handle
+ums_add_objects_mistake(release_claims_nothing ${semaphore} ${two_sets})
+ums_add_objects_mistake(signal_claims_nothing ${signals_twice})
+ums_add_objects_mistake(set_leaves_all ${all} -DSETS=3)
+ums_add_objects_mistake(release_leaves_all ${mixed} -DALL -DSETS=2 -DRESETS)
+ums_add_objects_mistake(follower_keeps_nothing ${both} -DCLOSES)
+# what it did until 25 November 2026
+ums_add_objects_mistake(overdue_is_counted ${overdue})
+ums_add_objects_mistake(newcomer_is_overdue ${overdue})
+# others
+ums_add_objects_mistake(closes_keeps_nothing ${both} -DCLOSES)
+ums_add_objects_mistake(holds_nothing -DSETTERS=2 -DCLOSES)
+ums_add_objects_mistake(set_ends_one ${manual} -DBEGUN=2 -DRESETS)
+ums_add_objects_mistake(set_at_once ${two_sets})
+ums_add_objects_mistake(reset_at_once ${manual} -DRESETS)
+ums_add_objects_mistake(count_of_one ${counts} -DBEGUN=0 -DWAITERS=0)
+
+# ---- handles.pml ----
+
+ums_add_test_of_model(handles.pml handles holds)
+ums_add_test_of_model(handles.pml handles_same_slot holds -DSAME_SLOT)
+set_tests_properties(model.handles_same_slot PROPERTIES LABELS "model;long")
+foreach(mistake no_second_look locks_what_it_saw takes_what_comes closes_without_lock table_last closed_clears)
+    string(TOUPPER MISTAKE_${mistake} macro)
+    ums_add_test_of_model(handles.pml mistake.handles_${mistake} fails -D${macro})
+endforeach()
 
 # ---- mutants.pml ----
 

@@ -1,32 +1,64 @@
 /*
- * Local events that become real: core/objects.c, core/objects_wait.c and syscalls/objects/hook_objects_real.c as a model for spin.
- * Threads wait for auto-reset events, others set and reset them, somebody makes them real, waits time out, and one who
- * waits is killed.
+ * Local events and semaphores that become real, as a model for spin. Threads wait for one object, for any or all of two;
+ * others set, reset, release and signal them (SignalObjectAndWait), somebody makes them real, a handle is closed, waits
+ * time out, and one who waits is suspended or ended. Beside each step stands the function whose step it is.
+ *
+ *   objects_host.pml    what the wineserver does
+ *   objects_wait.pml    who waits, who is ended or suspended there: core/objects_wait.c, hook_objects_wait.c
+ *   objects_signal.pml  who signals and closes: hook_objects.c, hook_objects_real.c
+ *   objects_real.pml    the step to the host: core/objects.c, hook_objects_real.c
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * One atomic step is: an access to what is read without the lock (real, stragglers, the state of a wait), and a call of
  * the host, which is one step of the wineserver. What is done to the queues with the lock held is one step, too. The lock
- * itself is modelled, because the step to the host is several. A suspended thread is one that takes no steps: those who
- * hold the lock are never left so.
+ * itself is modelled, because the step to the host is several. Those who hold the lock are never ended or suspended there.
  *
- * A signal is counted when it is made, and when it is given to a wait. When nothing can happen any more, all are
- * accounted for, nobody waits beside a signal, and a signal was only merged with another where nobody waited.
+ * Every signal is counted when it is made, and when it is given to a wait, merged, refused or reset. Each of the last
+ * three is an error if a wait is on its way to the host that the signal would have ended (nobody_is_on_the_way). When
+ * nothing can happen any more, all are accounted for, and nobody waits beside a signal. Those of a manual-reset event are
+ * not counted, because they are not used up.
  *
- *   OBJECTS     1 or 2; each wait is for all of these
- *   ALL         ... together; else for any of them
+ *   OBJECTS     1 or 2; KIND0, KIND1: EVENT (auto-reset), MANUAL, SEMAPHORE with the limit LIMIT
  *   BEGUN       waits that are in the queues from the beginning
- *   WAITERS     waits, those included
- *   SETTERS     who set, SETS times each: of two objects in turns (SECOND: always the second)
- *   RESETS      the first setter resets what it has set, each time
- *   SIGNALLED   the first object is signalled, and only reset
+ *   MOVED       and these, and the objects, have become real already
+ *   WAITERS     waits, those included, at most 3; each is for all objects or any, the last one for those of LAST (bits)
+ *   ALL         a wait for several is for all together
  *   TIMES       waits have a time-out
+ *   JOINED      the last wait begins with the signal of SignalObjectAndWait, for the first object
+ *   SETTERS     who set or release (COUNT each time), SETS times each: of two objects in turns (SECOND: always the second)
+ *   OWN         each setter has an object of its own, and the second one sets once
+ *   SIGNALLERS  the first so many setters do so by SignalObjectAndWait, and wait in vain
+ *   RESETS      the first setter resets the first object at its end
+ *   SIGNALLED   the first object is signalled, and only reset
+ *   CLOSES      the handle of the last object is closed
  *   KILL        the first wait's thread is ended
+ *   SUSPENDS    the first wait's thread is suspended and resumed
+ *
+ * MISTAKE_... seeds a mistake, which spin has to find. Many of them are what the code once did.
+ *
+ * Left out: mutants (mutants.pml), pulses, values of handles that are used again (handles.pml), a thread that is
+ * ended with the lock, and what of a wait the order of its objects decides.
  */
+
+#define MANUAL    0                             /* enum object_type */
+#define EVENT     1
+#define SEMAPHORE 2
 
 #ifndef OBJECTS
 #define OBJECTS 1
+#endif
+#ifndef KIND0
+#define KIND0 EVENT
+#endif
+#if OBJECTS == 1
+#define KIND1 KIND0
+#elif !defined(KIND1)
+#define KIND1 EVENT
+#endif
+#ifndef LIMIT
+#define LIMIT 1
 #endif
 #ifndef BEGUN
 #define BEGUN 1
@@ -40,434 +72,185 @@
 #ifndef SETS
 #define SETS 1
 #endif
+#ifndef COUNT
+#define COUNT 1
+#endif
+#ifndef SIGNALLERS
+#define SIGNALLERS 0
+#endif
 #define ROOM (WAITERS + 1)
+
+#if OBJECTS == 1
+#define KIND( o )    KIND0
+#else
+#define KIND( o )    (o == 0 -> KIND0 : KIND1)
+#endif
+#define COUNTS( o )  (KIND( o ) != MANUAL)
+#ifdef LAST
+#define FOR( w, o )  (w < WAITERS - 1 || (LAST >> o) & 1)
+#else
+#define FOR( w, o )  (o < OBJECTS)
+#endif
+#ifdef ALL
+#define IS_ALL( w )  (FOR( w, 0 ) && FOR( w, 1 ))
+#else
+#define IS_ALL( w )  false
+#endif
+
+#ifdef JOINED
+#define JOINS( w )   (w == WAITERS - 1)
+#else
+#define JOINS( w )   false
+#endif
+#define RUNS( w )    (!dead[w] && !stopped[w])
 
 mtype = { NONE, PENDING, MOVES, ARRIVES, OVER };
 
-/* ours */
+/* ours: struct ums_object, struct object_wait. ARRIVES: WAIT_OVER, and `arrives` is set */
 bool locked;
-bool signal[2], real[2], stragglers[2];
-byte arriving[2];
+byte signal[2];
+bool real[2], stragglers[2];
+byte arriving[2], came[2], overdue[2];
+bool keep[2], freed[2];
+byte held[2];                                   /* by threads in let_arrive */
+bool entry[2] = true;                           /* the table of handles has it */
+bool closed[2];
 mtype wait[ROOM] = NONE;
 bool given[ROOM];                               /* a signal, or one of each */
 bool timed_out[ROOM], done[ROOM];
+bool busy[ROOM];                                /* it holds the lock: nobody ends or suspends it there */
 bool dead[ROOM], gone[ROOM];                    /* its thread is; and whoever has ended it has told */
-bool busy[ROOM];                                /* it holds the lock: nobody ends it there */
+bool stopped[ROOM], excused[ROOM];
 
 /* the host's */
-bool at_host[2];                                /* its state */
+byte at_host[2];                                /* its state */
 bool in_queue[ROOM];
+bool shut[2];                                   /* the program's handle is closed there */
 
-byte made, taken, merged;                       /* signals */
+byte made, taken, merged, refused;              /* signals; taken: by waits and resets */
+bool a_signal_is_lost;
 
 inline lock()   { atomic { !locked -> locked = true } }
 inline unlock() { locked = false }
 
-#define MOVING ((wait[0] == MOVES && !gone[0]) || (WAITERS > 1 && wait[1 % ROOM] == MOVES) || (WAITERS > 2 && wait[2 % ROOM] == MOVES))
-#define USED( o ) (MOVING || arriving[o])
-
-#if OBJECTS == 1
-#define READY( s ) (s[0])
-#elif defined(ALL)
-#define READY( s ) (s[0] && s[1])
-#else
-#define READY( s ) (s[0] || s[1])
-#endif
-
 /* For one wait; inside a step. */
-#if OBJECTS == 2 && defined(ALL)
-#define TAKE( s ) s[0] = false; s[1] = false; taken = taken + 2
+/* Is there a wait that arrives, and was not waited for in vain? ums_object_lets_arrive */
+#ifdef MISTAKE_OVERDUE_IS_COUNTED
+#define LETS_ARRIVE( o ) (arriving[o] > overdue[o])
 #else
-#define TAKE( s ) if :: s[0] -> s[0] = false :: else -> s[1] = false fi; taken++
-#endif
-#define GIVE( w, s ) assert( !gone[w] && !given[w] && !timed_out[w] ); TAKE( s ); given[w] = true
-
-/* NtSetEvent, by the wineserver: one step. A signal that finds another one is merged with it: then nobody may be on
-   the way. (A wait for all of several may be: it takes both at once, or none.) */
-inline host_set( o )
-{
-    atomic
-    {
-        if
-        :: at_host[o] ->
-            merged++;
-#ifndef ALL
-            i = 0;
-            do
-            :: i < WAITERS -> assert( dead[i] || done[i] || given[i] || (wait[i] != MOVES && wait[i] != ARRIVES) ); i++
-            :: else -> break
-            od
-#endif
-        :: else
-        fi;
-        at_host[o] = true;
-        i = 0;
-        do
-        :: i < WAITERS ->
-            if
-            :: in_queue[i] && READY( at_host ) -> GIVE( i, at_host ); in_queue[i] = false
-            :: else
-            fi;
-            i++
-        :: else -> break
-        od;
-        i = 0
-    }
-}
-
-/* ---- who waits ---- */
-
-inline host_wait( w )
-{
-    atomic
-    {
-        if
-        :: dead[w]
-        :: !dead[w] && READY( at_host ) -> GIVE( w, at_host )
-        :: else -> in_queue[w] = true
-        fi
-    };
-end_host:
-    if
-    :: dead[w] -> goto the_end
-    :: atomic { given[w] && !dead[w] }
-#ifdef TIMES
-    :: atomic { in_queue[w] -> in_queue[w] = false; timed_out[w] = true }
-#endif
-    fi
-}
-
-proctype waiter( byte w )
-{
-    bool direct;
-
-    if
-    :: w < BEGUN
-    :: else ->
-        atomic { !locked && !dead[w] -> locked = true; busy[w] = true };
-        atomic
-        {
-            if
-            :: real[0] || (OBJECTS > 1 && real[1]) -> direct = true     /* one that is mixed makes all real */
-            :: else ->
-                if
-                :: READY( signal ) -> GIVE( w, signal ); wait[w] = OVER
-                :: else -> wait[w] = PENDING
-                fi
-            fi
-        };
-        atomic { unlock(); busy[w] = false };
-        if
-        :: direct -> (real[0] && (OBJECTS < 2 || real[1])); host_wait( w ); goto over
-        :: else
-        fi
-    fi;
-end_local:
-    if
-    :: dead[w] -> goto the_end
-    :: atomic { wait[w] != PENDING && !dead[w] }
-#ifdef TIMES
-    :: atomic { wait[w] == PENDING && !dead[w] }
-#endif
-    fi;
-    if
-    :: wait[w] == OVER -> goto over
-    :: else
-    fi;
-    if
-    :: dead[w] -> goto the_end
-    :: atomic { !locked && !dead[w] -> locked = true; busy[w] = true }
-    fi;
-    atomic
-    {
-        if
-        :: wait[w] == PENDING ->
-            timed_out[w] = true;
-#ifndef MISTAKE_TIME_OUT_STAYS
-            wait[w] = OVER;
-#endif
-            unlock(); busy[w] = false; goto over
-        :: wait[w] == OVER -> unlock(); busy[w] = false; goto over
-        :: else ->
-            wait[w] = ARRIVES;
-#ifndef MISTAKE_NOT_COUNTED
-            arriving[0]++;
-#ifndef MISTAKE_COUNTED_AT_THE_FIRST
-            arriving[1]++;
-#endif
-#endif
-            stragglers[0] = USED( 0 ); stragglers[1] = USED( 1 );
-            unlock(); busy[w] = false
-        fi
-    };
-    host_wait( w );
-    if
-    :: dead[w] -> goto the_end
-    :: atomic { !locked && !dead[w] -> locked = true; busy[w] = true }
-    fi;
-    atomic
-    {
-        wait[w] = OVER;
-#ifndef MISTAKE_NOT_COUNTED
-        arriving[0]--;
-#ifndef MISTAKE_COUNTED_AT_THE_FIRST
-        arriving[1]--;
-#endif
-#endif
-        stragglers[0] = USED( 0 ) && real[0]; stragglers[1] = USED( 1 ) && real[1];
-        unlock(); busy[w] = false
-    };
-over:
-    atomic { assert( dead[w] || given[w] != timed_out[w] ); done[w] = true };
-the_end:
-    skip
-}
-
-#ifdef KILL
-/* Anywhere but with the lock held. The wineserver takes the thread out of its queues. */
-proctype killer()
-{
-    if
-    :: atomic { !busy[0] && !done[0] -> dead[0] = true; in_queue[0] = false }
-    :: done[0] -> goto too_late
-    fi;
-    lock();
-    atomic
-    {
-        if
-        :: wait[0] == ARRIVES -> arriving[0]--; arriving[1]--
-        :: else
-        fi;
-#ifdef MISTAKE_KILLED_STAYS
-        if
-        :: wait[0] == MOVES
-        :: else -> wait[0] = OVER
-        fi;
-#else
-        wait[0] = OVER;
-#endif
-        gone[0] = true;
-        stragglers[0] = USED( 0 ) && real[0]; stragglers[1] = USED( 1 ) && real[1]
-    };
-    unlock();
-too_late:
-    skip
-}
+#define LETS_ARRIVE( o ) (arriving[o] && overdue[o] != came[o])
 #endif
 
-/* ---- who sets ---- */
-
-inline let_arrive( o )
-{
-    do
-    :: arriving[o] && at_host[o] ->
-        unlock();
 #ifdef ALL
-        if                                      /* patience ends: such a wait may need long */
-        :: lock(); break
-        :: (!(arriving[o] && at_host[o])) -> lock()
-        fi
+#define READY( w, s ) ((!FOR( w, 0 ) || s[0]) && (!FOR( w, 1 ) || s[1]))
 #else
-        (!(arriving[o] && at_host[o]));
-        lock()
+#define READY( w, s ) ((FOR( w, 0 ) && s[0]) || (FOR( w, 1 ) && s[1]))
 #endif
-    :: else -> break
-    od
-}
 
-/* Is it the host's? Two looks without the lock. */
-inline find( o )
-{
-    its = false;
-    if
-    :: real[o] ->
-        if
-        :: !stragglers[o] -> its = true
-        :: else
-        fi
-    :: else
+#define TAKE( o, s ) if :: COUNTS( o ) -> s[o]--; taken++ :: else fi
+/* satisfy; the same by the wineserver */
+#define GIVE( w, s ) \
+    assert( !gone[w] && !given[w] && !timed_out[w] ); given[w] = true; \
+    if \
+    :: IS_ALL( w ) -> TAKE( 0, s ); TAKE( 1, s ) \
+    :: !IS_ALL( w ) && FOR( w, 0 ) && s[0] -> TAKE( 0, s ) \
+    :: else -> TAKE( 1, s ) \
     fi
-}
 
-inline set_event( o )
-{
-    atomic { made++; find( o ) };
-    if
-    :: its -> host_set( o )
-    :: else ->
-        lock();
-        if
-        :: real[o] && !stragglers[o] -> unlock(); host_set( o )
-        :: real[o] && stragglers[o] ->
-            atomic
-            {
-                claimed = false; i = 0;
-#if !defined(MISTAKE_NO_CLAIM) && (OBJECTS == 1 || !defined(ALL))
-                do
-                :: i < WAITERS && !claimed ->
-                    if
-                    :: wait[i] == MOVES ->
-                        assert( !gone[i] && !given[i] && !timed_out[i] );
-                        wait[i] = OVER; given[i] = true; taken++; claimed = true;
-                        stragglers[0] = USED( 0 ) && real[0]; stragglers[1] = USED( 1 ) && real[1]
-                    :: else
-                    fi;
-                    i++
-                :: else -> break
-                od;
-                i = 0
-#endif
-            };
-            if
-            :: claimed -> unlock()
-            :: else -> let_arrive( o ); host_set( o ); unlock()
-            fi
-        :: else ->
-            atomic
-            {
-                if
-                :: signal[o] -> merged++
-                :: else
-                fi;
-                signal[o] = true;
-                i = 0;
-                do
-                :: i < WAITERS ->
-                    if
-#ifdef MISTAKE_ALL_TAKES_ONE
-                    :: wait[i] == PENDING && signal[o] -> signal[o] = false; taken++; given[i] = true; wait[i] = OVER
+/* Is there a wait for it that ...? */
+#if WAITERS > 2
+#define ANY( IS, o )  (IS( 0, o ) || IS( 1, o ) || IS( 2, o ))
+#elif WAITERS > 1
+#define ANY( IS, o )  (IS( 0, o ) || IS( 1, o ))
 #else
-                    :: wait[i] == PENDING && READY( signal ) -> GIVE( i, signal ); wait[i] = OVER
+#define ANY( IS, o )  IS( 0, o )
 #endif
-                    :: else
-                    fi;
-                    i++
-                :: else -> break
-                od;
-                i = 0;
-                unlock()
-            }
-        fi
-    fi
-}
+#define IS_WAITING( w, o )  (wait[w] == PENDING && FOR( w, o ))
+#define IS_MOVING( w, o )   (wait[w] == MOVES && FOR( w, o ))
+#define WAITED( o )  ANY( IS_WAITING, o )       /* waits.first */
+#define MOVING( o )  ANY( IS_MOVING, o )        /* moving.first */
 
-inline reset_event( o )
+/* Does it arrive, and is not in the host's queue yet? A thread that is suspended there is in no queue; what it misses
+   until it has come back, it would miss at any host. */
+#define IS_LATE( w, o ) (FOR( w, o ) && wait[w] == ARRIVES && !in_queue[w] && !given[w] && !timed_out[w] && !dead[w] && !excused[w])
+
+/* look_after; an object is freed here, once */
+inline look_after( o )
 {
-    find( o );
+#ifdef MISTAKE_OVERDUE_IS_COUNTED
     if
-    :: its -> atomic { taken = taken + at_host[o]; at_host[o] = false }
-    :: else ->
-        lock();
-        if
-        :: real[o] ->
-            if
-            :: stragglers[o] -> let_arrive( o )
-            :: else
-            fi;
-            atomic { taken = taken + at_host[o]; at_host[o] = false }
-        :: else -> atomic { taken = taken + signal[o]; signal[o] = false }
-        fi;
-        unlock()
-    fi
-}
-
-proctype setter( byte s )
-{
-    byte n, i, o;
-    bool its, claimed;
-
-    do
-    :: n < SETS ->
-#if OBJECTS == 2 && defined(SECOND)
-        o = 1;
-#elif OBJECTS == 2
-        o = (n + s) % 2;
-#endif
-#ifdef SIGNALLED
-        reset_event( 0 );
-#else
-        set_event( o );
-#ifdef RESETS
-        if
-        :: s == 0 -> reset_event( o )
-        :: else
-        fi;
-#endif
-#endif
-        n++
-    :: else -> break
-    od
-}
-
-/* ---- who makes it real ---- */
-
-inline becomes_real( o )
-{
-#ifdef MISTAKE_REAL_BEFORE_STRAGGLERS
-    real[o] = true;
-#else
-    stragglers[o] = true;
-    real[o] = true;
-#endif
-    atomic
-    {
-        i = 0;
-        do
-        :: i < WAITERS ->
-            if
-            :: wait[i] == PENDING -> wait[i] = MOVES
-            :: else
-            fi;
-            i++
-        :: else -> break
-        od;
-        i = 0
-    };
-#ifdef MISTAKE_REAL_BEFORE_STRAGGLERS
-    stragglers[o] = USED( o );
-#endif
-    if
-    :: signal[o] -> signal[o] = false; host_set( o )
+    :: overdue[o] > arriving[o] -> overdue[o] = arriving[o]
     :: else
     fi;
-    stragglers[o] = USED( o )
-}
-
-proctype maker()
-{
-    byte i;
-
-    lock();
-    becomes_real( 0 );
-#if OBJECTS == 2 && !defined(MISTAKE_DOES_NOT_FOLLOW)
-    becomes_real( 1 );                          /* a wait is for both, or will be */
 #endif
-    unlock()
+    stragglers[o] = real[o] && (arriving[o] || MOVING( o ));
+    if
+    :: !arriving[o] && !held[o] && !MOVING( o ) && !WAITED( o ) ->
+        keep[o] = false;
+        if
+        :: closed[o] -> assert( !freed[o] ); freed[o] = true
+        :: else
+        fi
+    :: else
+    fi
 }
+
+/* look_after_all; an object that the wait is not for is left alone */
+inline look_after_all( w )
+{
+    if
+    :: FOR( w, 0 ) -> look_after( 0 )
+    :: else
+    fi
+#if OBJECTS == 2
+    ;
+    if
+    :: FOR( w, 1 ) -> look_after( 1 )
+    :: else
+    fi
+#endif
+}
+
+#include "objects_host.pml"
+#include "objects_real.pml"
+#include "objects_signal.pml"
+#include "objects_wait.pml"
 
 /* Nothing can happen any more. */
 proctype accounts()
 {
-    byte w, arrive, ends;
+    byte w, o, arrive, ends;
 
     timeout;
     assert( !locked );
-    assert( made == taken + merged + signal[0] + signal[1] + at_host[0] + at_host[1] );
+    assert( made == taken + merged + refused + (COUNTS( 0 ) -> signal[0] + at_host[0] : 0) +
+                    (COUNTS( 1 ) -> signal[1] + at_host[1] : 0) );
     do
     :: w < WAITERS ->
-        assert( dead[w] || done[w] || !(READY( signal ) || READY( at_host )) );
+        assert( dead[w] || done[w] || !(READY( w, signal ) || READY( w, at_host )) );
 #ifdef EACH_ENDS
         assert( dead[w] || done[w] );
 #endif
-        arrive = arrive + (wait[w] == ARRIVES);
-        ends = ends + given[w];
+        ends = ends + (given[w] -> (IS_ALL( w ) -> 2 : 1) : 0);
         w++
     :: else -> break
     od;
-#if defined(ALL) && !defined(RESETS)
-    assert( taken == 2 * ends );
+#if !defined(RESETS) && !defined(SIGNALLED) && KIND0 && KIND1
+    assert( taken == ends );
 #endif
-    assert( arriving[0] == arrive && arriving[1] == arrive );
+    do
+    :: o < OBJECTS ->
+        arrive = 0;
+        w = 0;
+        do
+        :: w < WAITERS -> arrive = arrive + (wait[w] == ARRIVES && FOR( w, o )); w++
+        :: else -> break
+        od;
+        assert( arriving[o] == arrive );
+        assert( freed[o] == (closed[o] && !arriving[o] && !WAITED( o )) );
+        o++
+    :: else -> break
+    od;
 #ifdef SIGNALLED
     assert( !signal[0] && !at_host[0] )
 #endif
@@ -480,10 +263,14 @@ init
     atomic
     {
 #ifdef SIGNALLED
-        signal[0] = true; made = 1;
+        signal[0] = 1; made = COUNTS( 0 );
 #endif
         do
+#ifdef MOVED
+        :: n < BEGUN -> wait[n] = MOVES; n++
+#else
         :: n < BEGUN -> wait[n] = PENDING; n++
+#endif
         :: else -> break
         od;
         n = 0;
@@ -496,9 +283,21 @@ init
         :: n < SETTERS -> run setter( n ); n++
         :: else -> break
         od;
+#ifdef MOVED
+        real[0] = true; real[1] = true;
+        look_after( 0 );
+        look_after( 1 );
+#else
         run maker();
+#endif
+#ifdef CLOSES
+        run closer( OBJECTS - 1 );
+#endif
 #ifdef KILL
         run killer();
+#endif
+#ifdef SUSPENDS
+        run suspender();
 #endif
         run accounts()
     }

@@ -36,8 +36,14 @@ esac
 case "$*" in
 *-DSUSPENDERS* | *-DHOLDERS* | *-DOUTSIDE*) options="$options -DNOREDUCE" ;;
 esac
+# compiling takes longer than most runs
+compile=gcc
+if command -v ccache > /dev/null; then
+    compile="ccache gcc"
+fi
 # shellcheck disable=SC2086
-gcc "$optimize" -w $options -DMEMLIM=1900 -o pan pan.c
+$compile "$optimize" -w $options -DMEMLIM=1900 -c -o pan.o pan.c
+gcc -o pan pan.o
 # shellcheck disable=SC2086
 ./pan $arguments > out 2>&1 || true
 rm -f pan pan.*
