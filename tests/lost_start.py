@@ -1,12 +1,10 @@
 """For scripts in Python what lost_start.sh is for those of the shell: starts a program, and makes the start in thousands again
-that Wine loses: it ends with 1 and not a word. So it does with the program in thousands that Wine kills after its end: its
-status is SIGKILL's then, the program's own or that of a shell above it (docs/wine.md).
+that Wine loses: it ends with 1 and not a word. A signal is never that (docs/wine.md).
 
 Copyright 2026 the UMS shim authors
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
-import signal
 import sys
 
 lost = False
@@ -15,11 +13,10 @@ lost = False
 def is_lost(process, *texts):
     """Once in a script, and not quietly: ./check counts them in all scripts, and fails when there is more than one."""
     global lost
-    killed = process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
-    if lost or not (killed or process.returncode == 1 and not any(texts)):
+    if lost or process.returncode != 1 or any(texts):
         return False
     lost = True
-    print('a program was killed after its end, it is started again' if killed else 'a start was lost, it is made again')
+    print('a start was lost, it is made again')
     if os.environ.get('UMS_LOST_STARTS'):
         with open(os.environ['UMS_LOST_STARTS'], 'a', encoding='utf-8') as file:
             print(sys.argv[0], file=file)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# retries.sh: what ./check makes of tests that fail without a word. Only a lost start is made again, and only one, or one
-# program that Wine killed after its end.
+# retries.sh: what ./check makes of tests that fail without a word. Only a lost start is made again, and only one. What Wine
+# killed after its end is never started again: its report counts, or it has failed.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -104,41 +104,59 @@ print(process.args, out)
 sys.exit(bool(out.strip() != 'words'))"
 echo "$in_python" | sed "s/WAY/finish/; s/ + TUPLE//; s/'words'/'words' or process.returncode/" > "$build/finish.py"
 echo "$in_python" | sed "s/WAY/begin/; s/TUPLE/('',)/" > "$build/begin.py"
-killed='echo words; kill -KILL $$'
 for script in "sh -c \"$begins\"" "python3 $build/finish.py" "python3 $build/begin.py"; do
-    for first in 'exit 1' "$killed"; do
-        # begin.py ends with the program's first line
-        if [ "$first" = "$killed" ] && [ "$script" = "python3 $build/begin.py" ]; then continue; fi
-        for count_lost in 1 2; do
-            program $count_lost "$first"
-            expect $((count_lost == 1 ? 0 : 8)) 1 "$count_lost times $first: $script" << END
+    for count_lost in 1 2; do
+        program $count_lost 'exit 1'
+        expect $((count_lost == 1 ? 0 : 8)) 1 "$count_lost lost starts: $script" << END
 add_test(counted sh -c "$count")
 add_test(second $script)
 END
-            runs 2 "$count_lost times $first: $script"
-        done
+        runs 2 "$count_lost lost starts: $script"
     done
 done
 
-# what winerun starts under CTest
+# killed STATUS SAYS [OTHER]: a program says this and is killed; it is not started again
 winerun="env UMS_TELL=1 UMS_WINE=host UMS_BUILD=$build WINE=$build/program WINESERVER=true $top/scripts/winerun a.exe"
-program 1 "$killed"
-expect 0 1 'a program killed after its end' << END
+killed()
+{
+    for script in "$winerun" "sh -c \"echo begun; . $top/tests/lost_start.sh; begin out err $build/program; exit \$got\""; do
+        program 1 "printf '$2'; kill -KILL \$\$"
+        expect "$1" 1 "killed after $2: $script" << END
+add_test(counted sh -c "$count; ${3-}")
+add_test(second $script)
+END
+        runs 1 "killed after $2: $script"
+    done
+}
+
+good='# tests 3: 2 passed, 0 failed, 1 skipped; checks 9 (0 failed)\n'
+killed 0 "$good"
+killed 0 "$good# switches: 5 carried, 6 sent home\n"
+killed 0 '9 checks, 0 failed\r\n'
+killed 8 'FAIL (checks) a: 3 checks, 1 failed\n# tests 3: 2 passed, 1 failed, 0 skipped\n'
+killed 8 '# tests 3: 0 passed, 0 failed, 3 skipped\n'
+killed 8 "$good# FAIL: the engine is carry, and has carried nobody\n"
+killed 8 "no test or group \"b\"\n$good"
+killed 8 '9 checks, 2 failed\r\n'
+killed 8 '0 checks, 0 failed\r\n'
+killed 8 "$good" ". $top/tests/lost_start.sh; lost_start 1 /dev/null"
+for script in "$winerun" "sh -c \"$begins\"" "python3 $build/finish.py"; do
+    for says in '' 'echo words;'; do
+        program 1 "$says kill -KILL \$\$"
+        expect 8 1 "killed after [$says]: $script" << END
+add_test(counted sh -c "$count")
+add_test(second $script)
+END
+        runs 1 "killed after [$says]: $script"
+    done
+done
+program 9 "printf '$good'; kill -KILL \$\$"
+expect 8 1 'two programs killed' << END
 add_test(counted sh -c "$count")
 add_test(second $winerun)
+add_test(third $winerun)
 END
-runs 2 'a program killed after its end'
-program 2 "$killed"
-expect 8 1 'a program killed twice' << END
-add_test(counted sh -c "$count")
-add_test(second $winerun)
-END
-runs 2 'a program killed twice'
-program 1 "$killed"
-expect 8 1 'a program killed after its end, and a script that made a start again' << END
-add_test(counted sh -c "$count; . $top/tests/lost_start.sh; lost_start 1 /dev/null")
-add_test(second $winerun)
-END
+runs 2 'two programs killed'
 program 1 'sleep 100'
 expect 8 1 'a program that stands still' << END
 add_test(counted sh -c "$count")
