@@ -12,6 +12,8 @@ static struct shared own_shared;
 struct shared *shared = &own_shared;
 unsigned umstest_wait_bound = 10000;
 volatile LONG umstest_stops;
+static volatile LONG refusals, retries;         /* ERROR_RETRY, and all others */
+static volatile DWORD refusal_error;            /* the last of the others */
 
 static DWORD mark_slot =
     TLS_OUT_OF_INDEXES; /* marks of the next ok: bit 0 unverified, issue << 1 */
@@ -128,7 +130,24 @@ int umstest_ok( const char *file, int line, int cond, const char *fmt, ... )
     return cond;
 }
 
-/* ERROR_INTERNAL_ERROR: under Wine 8.0 an address was taken, and nothing of the process has run */
+void umstest_refused( DWORD error )
+{
+    if (error == ERROR_RETRY) InterlockedIncrement( &retries );
+    else
+    {
+        refusal_error = error;
+        InterlockedIncrement( &refusals );
+    }
+}
+
+void judge_refusals( void )
+{
+    if (umstest_stops) return;
+    if (refusals) ok( FALSE, "%ld refused executes of a worker that nobody stops, last error %lu\n", refusals, refusal_error );
+    if (retries && umstest_is_shim()) ok( FALSE, "%ld times ERROR_RETRY of a worker that nobody stops\n", retries );
+}
+
+/* ERROR_INTERNAL_ERROR: under Wine 8.0 an address was taken, and nothing of the process has run. */
 BOOL umstest_create_process( const char *exe, char *command, BOOL inherit, DWORD flags,
                              STARTUPINFOA *startup, PROCESS_INFORMATION *process )
 {

@@ -34,6 +34,9 @@ struct shared
     volatile LONG  carries;         /* its name is carry */
 };
 
+/* ok() that each refused Execute that was tried again may have been refused; after the test. */
+void judge_refusals( void );
+
 extern struct shared *shared;       /* never NULL; private memory outside a child */
 
 struct test

@@ -258,6 +258,7 @@ static void execute( struct sched *sched, PUMS_CONTEXT context )
         InterlockedDecrement( &sched->executes );
         if (error == ERROR_RETRY) InterlockedIncrement( &sched->retries );
         why = why_refused( context, error, start );
+        if (why == TRY_AGAIN) umstest_refused( error );
         if (why == TRY_AGAIN && error != ERROR_RETRY) InterlockedIncrement( &sched->refused );
     }
     while (why == TRY_AGAIN);

@@ -106,6 +106,19 @@ static void bad_misuse( void )
     pEnterUmsSchedulingMode( &info );
 }
 
+static void bad_refusal( void )
+{
+    ok( 1, "fine so far\n" );
+    umstest_refused( ERROR_INVALID_PARAMETER );
+}
+
+static void good_refusal( void )
+{
+    ok( 1, "it was stopped\n" );
+    umstest_refused( ERROR_INVALID_PARAMETER );
+    SuspendThread( NULL );
+}
+
 static void good_skip( void )
 {
     skip( "wanted\n" );
@@ -130,6 +143,8 @@ static const struct
     { { "selftest", "bad_todo",   bad_todo,   20 }, FAILED_TODO },
     { { "selftest", "bad_check",  bad_check,  20 }, FAILED_CHECKS },
     { { "selftest", "bad_misuse", bad_misuse, 20 }, FAILED_MISUSE },
+    { { "selftest", "bad_refusal", bad_refusal, 20 }, FAILED_CHECKS },
+    { { "selftest", "good_refusal", good_refusal, 20 }, PASSED },
     { { "selftest", "good_skip",  good_skip,  20 }, SKIPPED },
     { { "selftest", "bad_skip",   bad_skip,   20 }, FAILED_SKIP },
 };
@@ -196,6 +211,7 @@ static int child_main( const char *section, const char *name, BOOL print_host )
     if (print_host) pointers_print_host();
     shared->shim = umstest_is_shim();
     if (!shared->no_impl || !strcmp( test->group, "selftest" )) test->func();
+    judge_refusals();
     pointers_count_switches( shared );
     shared->done = 1;
     ExitProcess( 0 );

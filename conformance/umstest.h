@@ -118,6 +118,9 @@ int umstest_is_shim( void );
 
 /* How often the test has stopped a thread: only then may a worker that was delivered be refused. */
 extern volatile LONG umstest_stops;
+/* Whoever tries an Execute again that was refused adds its error here, on any thread, before it does. The harness judges
+   them when the test is over: on Windows ERROR_RETRY may come, in the shim nothing but what the test has stopped. */
+void umstest_refused( DWORD error );
 #define SuspendThread( thread )    (InterlockedIncrement( &umstest_stops ), SuspendThread( thread ))
 #define TerminateThread( thread, code ) \
     (InterlockedIncrement( &umstest_stops ), TerminateThread( thread, code ))

@@ -210,9 +210,10 @@ static LONG chain_late;
 static enum sched_action run_chain( struct sched *sched, UMS_SCHEDULER_REASON reason,
                                     ULONG_PTR payload, void *param )
 {
+    ULONGLONG start = GetTickCount64();
     DWORD error;
 
-    (void)sched; (void)payload; (void)param;
+    (void)payload; (void)param;
     if (reason == UmsSchedulerThreadBlocked && chain_next)
     {
         /* the previous one ended; it may block on its way, then the wait would last */
@@ -228,8 +229,9 @@ static enum sched_action run_chain( struct sched *sched, UMS_SCHEDULER_REASON re
         pExecuteUmsThread( chain[chain_next - 1].context );
         error = GetLastError();
         chain_next--;
+        umstest_refused( error );
     }
-    while (error == ERROR_RETRY);
+    while (error == ERROR_RETRY && GetTickCount64() - start < WAIT_BOUND);
     InterlockedIncrement( &sched->bad );
     return SCHED_LEAVE;
 }

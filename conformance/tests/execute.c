@@ -252,6 +252,7 @@ static void WINAPI once_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload
         returned++;
         error = GetLastError();
         attempts--;
+        umstest_refused( error );
     }
     while (error == ERROR_RETRY && returned < 100000);
 }

@@ -151,6 +151,7 @@ static void execute( struct concrt_primary *primary, struct concrt_worker *worke
         for (tries = 0; tries < 10; tries++)
         {
             if (pExecuteUmsThread( worker->context )) concrt_violation( 6 );
+            umstest_refused( GetLastError() );
             YieldProcessor();
         }
         if (concrt_flag( worker, UmsThreadIsTerminated )) concrt_violation( 19 );

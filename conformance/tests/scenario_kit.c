@@ -445,6 +445,7 @@ void kit_execute( struct kit_sched *sched, struct kit_worker *worker )
         if (!error) sched->no_error++;
         if (error == ERROR_RETRY) sched->retries++;
         why = kit_why( context, error, &refusals, &limit );
+        if (why == TRY_AGAIN) umstest_refused( error );
         if (why == TRY_AGAIN && error != ERROR_RETRY) sched->refused++;
     }
     while (why == TRY_AGAIN);

@@ -96,10 +96,18 @@ static struct kit_worker *volatile visit_worker;
 
 static void visit_execute( void )
 {
+    ULONGLONG start = GetTickCount64();
+    DWORD error;
+
     visits.executed++;
     visit_worker->executes++;
-    do pExecuteUmsThread( visit_worker->context );
-    while (GetLastError() == ERROR_RETRY);
+    do
+    {
+        pExecuteUmsThread( visit_worker->context );
+        error = GetLastError();
+        umstest_refused( error );
+    }
+    while (error == ERROR_RETRY && GetTickCount64() - start < KIT_LIMIT);
     visits.failed++;
 }
 
