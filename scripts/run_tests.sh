@@ -63,8 +63,9 @@ ctest_kept()
     return "$(tail -n 1 "$build/check.out")"
 }
 
-# run_tests ARGUMENTS...: with status 0 if all have passed, and no more than one start was lost, or one program killed after
-# its end: here, or where it is made again at once (winerun, tests/lost_start.sh)
+# run_tests ARGUMENTS...: with status 0 if all have passed, and no more than one start was lost without a word, or one program
+# killed after its end: here, or where it is made again at once (tests/lost_start.sh). What CreateProcess says with an error
+# of its own (1359) cannot be taken for anything else, and there are three times as many such starts: three.
 run_tests()
 {
     lost=$build/lost_starts
@@ -77,8 +78,8 @@ run_tests()
     [ -z "$again" ] || echo "$again" | tr '|' '\n' >> "$lost"
     [ -s "$lost" ] || return $status
     say "lost starts, and programs killed after their end: $(tr '\n' ' ' < "$lost")"
-    if [ "$(wc -l < "$lost")" -gt 1 ]; then
-        say "more than one is not explained by Wine (docs/wine.md): the run has failed"
+    if [ "$(grep -c -v '(error 1359)$' "$lost")" -gt 1 ] || [ "$(grep -c '(error 1359)$' "$lost")" -gt 3 ]; then
+        say "so many is not explained by Wine (docs/wine.md): the run has failed"
         return 8
     fi
     if [ -n "$again" ]; then

@@ -19,6 +19,20 @@ lost_start()
     [ -z "${UMS_LOST_STARTS-}" ] || echo "$0" >> "$UMS_LOST_STARTS"
 }
 
+# made_again NAME FILE [FILE]: CreateProcess has said that it lost a start (error 1359, docs/wine.md), and the program in
+# question has made it again and said so, in one of these files, which may be one. ./check counts these, too.
+made_again()
+{
+    made=$1
+    shift
+    [ "$1" != "${2-}" ] || shift
+    for file; do
+        grep 'a start was lost (error 1359)' "$file" || continue
+        [ -z "${UMS_LOST_STARTS-}" ] || sed -n "s|.*a start was lost (error 1359).*|$made (error 1359)|p" "$file" >> "$UMS_LOST_STARTS"
+        sed -i '/a start was lost (error 1359)/d' "$file"
+    done
+}
+
 # killed_after_end STATUS FILE NAME: the program's own status is lost, but its report, in this file, says that nothing
 # has failed. The report is the last that umstest and the programs with inject/test.h say. Not quietly: ./check counts.
 killed_after_end()
@@ -38,6 +52,7 @@ begin()
     if lost_start $got "$1" "$2"; then
         begin_once "$@"
     fi
+    made_again "$0" "$1" "$2"
     if killed_after_end $got "$1" "$0"; then
         got=0
     fi

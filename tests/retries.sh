@@ -77,6 +77,25 @@ expect 8 1 'a script whose program ended with 2' << END
 add_test(counted sh -c "$count; . $top/tests/lost_start.sh; lost_start 2 /dev/null || { echo words; exit 1; }")
 END
 
+# told COUNT: a program that has made so many starts again and said so, as umsrun and umstest do
+told()
+{
+    for i in $(seq "$1"); do printf 'echo x: a start was lost \\(error 1359\\), it is made again; '; done
+}
+
+for number in 3 4; do
+    printf '#!/bin/sh\n%s\n' "$(told $number)" > "$build/program"
+    chmod +x "$build/program"
+    expect $((number == 3 ? 0 : 8)) 1 "$number starts that a program has made again" << END
+add_test(counted sh -c "$count; . $top/tests/lost_start.sh; lost_start 1 /dev/null")
+add_test(second env UMS_TELL=1 UMS_WINE=host UMS_BUILD=$build WINE=$build/program WINESERVER=true $top/scripts/winerun a.exe)
+END
+    expect $((number == 3 ? 0 : 8)) 1 "$number starts that a program of a script has made again" << END
+add_test(counted sh -c "$count")
+add_test(second sh -c ". $top/tests/lost_start.sh; begin out err $build/program; test ! -s out")
+END
+done
+
 # program COUNT FIRST: a program whose first starts, so many, come to FIRST; it prints a line then
 program()
 {

@@ -92,12 +92,13 @@ static BOOL start( const WCHAR *path, WCHAR *command_line, PROCESS_INFORMATION *
     GetStartupInfoW( &startup );
     startup.lpReserved = NULL;              /* lpReserved2, open files of the C runtime, is passed on */
     /* On Wine 8.0 one start in thousands fails with ERROR_INTERNAL_ERROR, also without the shim: its heap covers
-     * an address that Wine needs (docs/wine.md). No code of the program has run, so try again. */
+     * an address that Wine needs (docs/wine.md). No code of the program has run, so try again, and say so. */
     for (tries = 0; !started && tries < 3; tries++)
     {
         started = CreateProcessW( path, command_line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL,
                                   NULL, &startup, info );
         if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
+        if (!started && tries < 2) tell( L"a start was lost (error 1359), it is made again" );
     }
     return started;
 }

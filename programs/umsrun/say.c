@@ -30,6 +30,16 @@ static void write_line( DWORD where, WCHAR *text )
     }
 }
 
+void tell( const WCHAR *what )
+{
+    DWORD error = GetLastError();
+    WCHAR text[MAX_LINE];
+
+    swprintf( text, ARRAYSIZE(text) - 2, L"umsrun: %ls", what );
+    write_line( STD_ERROR_HANDLE, text );
+    SetLastError( error );
+}
+
 int fail( const WCHAR *format, ... )
 {
     WCHAR text[MAX_LINE] = L"umsrun: ";

@@ -13,7 +13,10 @@
 #define NOT_INSTALLED 1         /* exit status of --status, --uninstall ... */
 #define EXIT_FAILED   2
 
-/* One line on standard error, "umsrun: ...". Returns EXIT_FAILED. */
+/* One line on standard error, "umsrun: ...". */
+void tell( const WCHAR *text );
+
+/* The same of what has failed. Returns EXIT_FAILED. */
 int fail( const WCHAR *format, ... );
 int fail_with_error( const WCHAR *what, DWORD error );
 

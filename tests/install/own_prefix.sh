@@ -34,6 +34,7 @@ expect()
         run "$@"
         got=$?
     fi
+    made_again "$0" "$dir/out"
     [ $got = "$status" ] || wrong "$*: status $got, expected $status"
     grep -q -e "$words" "$dir/out" || wrong "$*: expected \"$words\""
 }
