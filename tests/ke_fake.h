@@ -35,8 +35,7 @@ extern _Thread_local enum ke_sleep (*fake_on_look)( struct ke_place *place );
 /* called before the thread sleeps on the word; 0: it does not */
 extern _Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
 
-/* Start the core once per process; UMS_ENGINE=carry: workers are carried. A crash on any thread ends the process with
-   the sanitizer's report, and an assertion that fails on another thread than this one with a stack. */
+/* Start the core once per process; UMS_ENGINE=carry: workers are carried. */
 void fake_init( void );
 
 /* From here on the calling thread stops after each instruction, and look does what another thread could do there, without

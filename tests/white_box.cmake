@@ -35,14 +35,18 @@ foreach(kind asan tsan)
     foreach(source IN LISTS core_sources factory_sources fake)
         ums_native_object(${kind} ${source})
     endforeach()
+    set(native_archived ${native_objects})
     set(native_${kind} ${CMAKE_CURRENT_BINARY_DIR}/native.${kind}.a)
+    set(native_objects "")                      # in no archive: there it is linked only where something in it is asked for
+    ums_native_object(${kind} ${CMAKE_CURRENT_SOURCE_DIR}/failures.c)
+    set(native_failures_${kind} ${native_objects})
     add_custom_command(OUTPUT ${native_${kind}}
         COMMAND ${CMAKE_COMMAND} -E rm -f ${native_${kind}}
-        COMMAND ar rcs ${native_${kind}} ${native_objects}
-        DEPENDS ${native_objects}
+        COMMAND ar rcs ${native_${kind}} ${native_archived}
+        DEPENDS ${native_archived}
         VERBATIM)
 endforeach()
-add_custom_target(native_core DEPENDS ${native_asan} ${native_tsan})
+add_custom_target(native_core DEPENDS ${native_asan} ${native_tsan} ${native_failures_asan} ${native_failures_tsan})
 
 # ums_add_white_box( NAME [COMPILED] [ARGUMENTS...] ). COMPILED: it has no tests of its own.
 function(ums_add_white_box name)
@@ -58,8 +62,8 @@ function(ums_add_white_box name)
             ums_native_object(${kind} ${source})
         endforeach()
         add_custom_command(OUTPUT ${exe}
-            COMMAND ${UMS_HOST_CC} ${sanitize_${kind}} ${native_objects} ${native_${kind}} -lcmocka -lpthread -o ${exe}
-            DEPENDS ${native_objects} ${native_${kind}}
+            COMMAND ${UMS_HOST_CC} ${sanitize_${kind}} ${native_objects} ${native_failures_${kind}} ${native_${kind}} -lcmocka -lpthread -o ${exe}
+            DEPENDS ${native_objects} ${native_failures_${kind}} ${native_${kind}}
             VERBATIM)
         list(APPEND exes ${exe})
         if(arg_COMPILED)

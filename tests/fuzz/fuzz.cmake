@@ -4,7 +4,7 @@
 
 set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
 set(fuzz_exe ${CMAKE_CURRENT_BINARY_DIR}/fuzz_core)
-set(fuzz_sources ${fuzz}/core.c ${fuzz}/calls.c ${fuzz}/model.c ${fake} ${core_sources})
+set(fuzz_sources ${fuzz}/core.c ${fuzz}/calls.c ${fuzz}/model.c ${fake} ${CMAKE_CURRENT_SOURCE_DIR}/failures.c ${core_sources})
 set(fuzz_flags -std=gnu11 -g -O1 ${UMS_WARNINGS} -fno-sanitize-recover=all -I${CMAKE_SOURCE_DIR}/include -I${core})
 
 set(native_objects "")
@@ -12,8 +12,8 @@ foreach(source core calls model driver)
     ums_native_object(asan ${fuzz}/${source}.c)
 endforeach()
 add_custom_command(OUTPUT ${fuzz_exe}
-    COMMAND ${UMS_HOST_CC} ${sanitize_asan} ${native_objects} ${native_asan} -lpthread -o ${fuzz_exe}
-    DEPENDS ${native_objects} ${native_asan}
+    COMMAND ${UMS_HOST_CC} ${sanitize_asan} ${native_objects} ${native_failures_asan} ${native_asan} -lpthread -o ${fuzz_exe}
+    DEPENDS ${native_objects} ${native_failures_asan} ${native_asan}
     VERBATIM)
 add_custom_target(fuzz_core_build ALL DEPENDS ${fuzz_exe})
 add_dependencies(fuzz_core_build native_core)
