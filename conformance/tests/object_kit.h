@@ -42,6 +42,24 @@ MAYBE void check_that( BOOL condition )
     if (!condition) InterlockedIncrement( &wrong );
 }
 
+/* ---- waits that have begun ---- */
+
+static HANDLE begun __attribute__((unused));    /* a semaphore: so many have */
+
+/* Signals `begun` and begins the wait in one step: whoever has seen the signal knows that the wait has begun. Windows'
+   kernel keeps its lock from the signal to the wait (KeReleaseSemaphore with Wait [doc], although SignalObjectAndWait is
+   not documented to be one step); for Wine it is one request, and for objects of the process alone one step, too. */
+MAYBE DWORD wait_and_tell( HANDLE object, DWORD ms )
+{
+    return SignalObjectAndWait( begun, object, ms, FALSE );
+}
+
+/* So many waits have begun. Any thread. */
+MAYBE void know_they_wait( int count )
+{
+    while (count--) check_that( !WaitForSingleObject( begun, KIT_LIMIT ) );
+}
+
 MAYBE HANDLE start_thread( LPTHREAD_START_ROUTINE start, void *arg )
 {
     return CreateThread( NULL, 0, start, arg, 0, NULL );

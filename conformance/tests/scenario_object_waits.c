@@ -13,22 +13,14 @@
  * only notices less.
  */
 #define _WIN32_WINNT 0x0602
-#include "scenario_kit.h"
+#include "object_kit.h"
 
 static HANDLE first, second;                    /* the objects */
 static volatile DWORD ret;                      /* of the wait */
 static volatile LONG waited, may_end, too_early;
 static struct kit_worker *waiter;
 
-static HANDLE copy_of( HANDLE handle )
-{
-    HANDLE copy = NULL;
-
-    DuplicateHandle( GetCurrentProcess(), handle, GetCurrentProcess(), &copy, 0, FALSE, DUPLICATE_SAME_ACCESS );
-    return copy;
-}
-
-static DWORD done( DWORD status )
+static DWORD over( DWORD status )
 {
     ret = status;
     if (!may_end) too_early = 1;
@@ -38,7 +30,12 @@ static DWORD done( DWORD status )
 
 static DWORD wait_one( struct kit_worker *worker )
 {
-    return done( WaitForSingleObject( first, worker->arg ? (DWORD)(ULONG_PTR)worker->arg : INFINITE ) );
+    return over( WaitForSingleObject( first, worker->arg ? (DWORD)(ULONG_PTR)worker->arg : INFINITE ) );
+}
+
+static DWORD wait_one_and_tell( struct kit_worker *worker )
+{
+    return over( wait_and_tell( first, worker->arg ? (DWORD)(ULONG_PTR)worker->arg : INFINITE ) );
 }
 
 static DWORD wait_all( struct kit_worker *worker )
@@ -46,7 +43,7 @@ static DWORD wait_all( struct kit_worker *worker )
     HANDLE both[2] = { first, second };
 
     (void)worker;
-    return done( WaitForMultipleObjects( 2, both, TRUE, INFINITE ) );
+    return over( WaitForMultipleObjects( 2, both, TRUE, INFINITE ) );
 }
 
 static DWORD wait_any( struct kit_worker *worker )
@@ -54,13 +51,13 @@ static DWORD wait_any( struct kit_worker *worker )
     HANDLE both[2] = { first, second };
 
     (void)worker;
-    return done( WaitForMultipleObjects( 2, both, FALSE, INFINITE ) );
+    return over( WaitForMultipleObjects( 2, both, FALSE, INFINITE ) );
 }
 
 static DWORD wait_alertable( struct kit_worker *worker )
 {
     (void)worker;
-    return done( WaitForSingleObjectEx( first, INFINITE, TRUE ) );
+    return over( WaitForSingleObjectEx( first, INFINITE, TRUE ) );
 }
 
 /* WaitForSingleObjectEx may be a wait for several that names one. */
@@ -70,7 +67,7 @@ static DWORD wait_alertable_native( struct kit_worker *worker )
         (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtWaitForSingleObject" );
 
     (void)worker;
-    return done( (DWORD)pNtWaitForSingleObject( first, TRUE, NULL ) );
+    return over( (DWORD)pNtWaitForSingleObject( first, TRUE, NULL ) );
 }
 
 /* A worker waits, and then a second one of its scheduler does the rest. */
@@ -79,6 +76,7 @@ static void run( DWORD (*wait)( struct kit_worker * ), void *arg, DWORD (*rest)(
 {
     struct kit_sched *sched = kit_add_sched( NULL );
 
+    begun = CreateSemaphoreW( NULL, 0, 2, NULL );
     waiter = kit_add_worker( sched->list, wait, arg );
     kit_start();
     /* a wait with a time-out may be over, and the worker may have blocked once more */
@@ -87,12 +85,14 @@ static void run( DWORD (*wait)( struct kit_worker * ), void *arg, DWORD (*rest)(
     kit_finish();
     ok( waited && ret == expected, "the wait gave %lu, not %lu\n", ret, expected );
     ok( !too_early, "the wait ended before it could be satisfied\n" );
+    ok( !wrong, "%ld waits did not begin\n", wrong );
 }
 
 static void close_all( void )
 {
     CloseHandle( first );
     CloseHandle( second );
+    CloseHandle( begun );
     kit_check();
 }
 
@@ -101,9 +101,9 @@ static BOOL is_signalled( HANDLE handle )
     return WaitForSingleObject( handle, 0 ) == WAIT_OBJECT_0;
 }
 
-/* The scheduler may be told before the wait has begun, and nobody can see when it has (docs/blocking.md). What
-   is done now should come behind that. This proves no order: the worker has some instructions to go, and it is
-   given time for them. */
+/* The scheduler may be told before a wait has begun, and nobody can see when it has (docs/blocking.md), but for
+   wait_and_tell. What is done now should come behind that: for a wait for several, or for one that goes on at the host. This
+   proves no order: the worker has some instructions to go, and it is given time for them. */
 static void let_them_wait( void )
 {
     Sleep( 100 );
@@ -382,10 +382,12 @@ START_TEST( scenario_object_apc_native )
    handle that somebody waits for undefined, but the object lives as long as it is referenced]. */
 static DWORD close_under_it( struct kit_worker *worker )
 {
-    HANDLE copy = copy_of( first );
+    HANDLE copy;
 
     (void)worker;
-    let_them_wait();
+    know_they_wait( 1 );
+    copy = copy_of( first );
+    let_them_wait();                            /* where the wait goes on; right in any case */
     CloseHandle( first );
     first = NULL;
     may_end = 1;
@@ -399,7 +401,7 @@ START_TEST( scenario_object_closed_known )
     if (!kit_open()) return;
     first = CreateEventW( NULL, FALSE, FALSE, NULL );
     second = NULL;
-    run( wait_one, NULL, close_under_it, WAIT_OBJECT_0 );
+    run( wait_one_and_tell, NULL, close_under_it, WAIT_OBJECT_0 );
     close_all();
 }
 
@@ -416,7 +418,7 @@ static DWORD close_and_go_on( struct kit_worker *worker )
 {
     struct kit_worker *other;
 
-    let_them_wait();
+    know_they_wait( 1 );
     CloseHandle( first );
     first = NULL;
     may_end = 1;
@@ -433,7 +435,7 @@ START_TEST( scenario_object_closed )
     first = CreateEventW( NULL, FALSE, FALSE, NULL );
     second = NULL;
     may_end = 1;                                /* the machine may be slow */
-    run( wait_one, SHORT, close_and_go_on, WAIT_TIMEOUT );
+    run( wait_one_and_tell, SHORT, close_and_go_on, WAIT_TIMEOUT );
     CloseHandle( later );
     close_all();
 }
