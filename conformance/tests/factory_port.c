@@ -422,7 +422,8 @@ static void sleep_for_an_apc( struct factory_worker *worker, const factory_packe
     SleepEx( WAIT_BOUND, TRUE );
 }
 
-/* 2.5 a worker that waits and is given an APC runs in it: nobody else is let go meanwhile */
+/* 2.5 a worker that waits and is given an APC runs in it: nobody else is let go meanwhile [guess: what counts is whether a
+   thread runs] */
 START_TEST( factory_port_blocked_apc )
 {
     static struct factory factory;
@@ -437,7 +438,7 @@ START_TEST( factory_port_blocked_apc )
         "error %lu\n", GetLastError() );
     ok( factory_reach( &in_apc, 1 ), "the APC did not run\n" );
     factory_post( &factory, 1 );
-    ok( factory_stays( &factory.packets, 1 ), "2.5 a second worker runs beside the APC\n" );
+    unverified ok( factory_stays( &factory.packets, 1 ), "2.5 a second worker runs beside the APC\n" );
     leave_apc = 1;
     ok( factory_reach( &factory.handled, 2 ), "2.5 %ld packets of 2\n", factory.handled );
     factory_close( &factory );

@@ -42,6 +42,32 @@ MAYBE void check_that( BOOL condition )
     if (!condition) InterlockedIncrement( &wrong );
 }
 
+/* ---- a worker and a plain thread wait for the object once ---- */
+
+static volatile LONG waiting __attribute__((unused)), woken __attribute__((unused));
+
+MAYBE void wait_once( void )
+{
+    InterlockedIncrement( &waiting );
+    if (!WaitForSingleObject( subject, KIT_LIMIT )) InterlockedIncrement( &woken );
+}
+
+MAYBE DWORD wait_once_body( struct kit_worker *worker )
+{
+    (void)worker;
+    wait_once();
+    return 0;
+}
+
+static DWORD WINAPI wait_once_thread( void *arg ) __attribute__((unused));
+
+static DWORD WINAPI wait_once_thread( void *arg )
+{
+    (void)arg;
+    wait_once();
+    return 0;
+}
+
 /* ---- waits that have begun ---- */
 
 static HANDLE begun __attribute__((unused));    /* a semaphore: so many have */

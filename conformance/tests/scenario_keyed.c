@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * InitOnceExecuteOnce runs its routine once; the other callers wait until it is done [doc]. Windows 7 and
- * Wine wait with NtWaitForKeyedEvent, without a handle [seen in Wine: the key is the address of a word on
- * the waiting thread's stack]. A wait and a release with the same key meet, whichever comes first, and
+ * InitOnceExecuteOnce runs its routine once; the other callers wait until it is done [doc]. Wine waits
+ * with NtWaitForKeyedEvent, without a handle [seen: the key is the address of a word on the waiting thread's
+ * stack], and so may Windows 7 [guess]. A wait and a release with the same key meet, whichever comes first, and
  * each ends one of the other [guess: nobody has run this on Windows].
  */
 #define _WIN32_WINNT 0x0602
@@ -207,9 +207,9 @@ START_TEST( scenario_keyed_meet )
     ok( WaitForMultipleObjects( 4, threads, TRUE, KIT_LIMIT ) < WAIT_TIMEOUT,
         "a plain thread still waits, after %ld waits and %ld releases\n", waits, releases );
     kit_finish();
-    ok( waits == 6 * ROUNDS && releases == 6 * ROUNDS, "%ld waits, %ld releases of %d\n", waits,
+    unverified ok( waits == 6 * ROUNDS && releases == 6 * ROUNDS, "%ld waits, %ld releases of %d\n", waits,
         releases, 6 * ROUNDS );
-    ok( !wrong, "%ld calls failed\n", wrong );
+    unverified ok( !wrong, "%ld calls failed\n", wrong );
     kit_check();
 }
 
@@ -250,9 +250,9 @@ START_TEST( scenario_keyed_suspended )
     ok( ResumeThread( worker->thread ) == 1, "not resumed\n" );
     if (ret == STATUS_TIMEOUT)
         ret = pNtReleaseKeyedEvent( NULL, keys, FALSE, ms( &time, KIT_LIMIT ) );
-    ok( !ret, "the release: %#lx\n", ret );
+    unverified ok( !ret, "the release: %#lx\n", ret );
     kit_finish();
-    ok( !status, "the wait: %#lx\n", status );
+    unverified ok( !status, "the wait: %#lx\n", status );
     kit_check();
 }
 
@@ -268,7 +268,7 @@ START_TEST( scenario_keyed_killed )
     ok( TerminateThread( worker->thread, 7 ), "error %lu\n", GetLastError() );
     kit_finish();
     ret = pNtReleaseKeyedEvent( NULL, keys, FALSE, ms( &time, 20 ) );
-    ok( ret == STATUS_TIMEOUT, "the release found the wait of an ended thread: %#lx\n", ret );
+    unverified ok( ret == STATUS_TIMEOUT, "the release found the wait of an ended thread: %#lx\n", ret );
     ok( status == -1, "it came back\n" );
     worker->ended = 1;                          /* as far as the kit is concerned */
     kit_check();
@@ -306,7 +306,7 @@ START_TEST( scenario_keyed_release_first )
     kit_start();
     ok( !WaitForSingleObject( thread, KIT_LIMIT ), "the release did not return\n" );
     kit_finish();
-    ok( !status && !second_status, "%#lx, %#lx\n", status, second_status );
+    unverified ok( !status && !second_status, "%#lx, %#lx\n", status, second_status );
     CloseHandle( thread );
     kit_check();
 }
@@ -350,7 +350,7 @@ START_TEST( scenario_keyed_answers )
     kit_finish();
     for (i = 0; i < 8; i++)
         ok( bad[i] == plain_bad[i], "call %d: %#lx, of a plain thread %#lx\n", i, bad[i], plain_bad[i] );
-    ok( plain_bad[4] == STATUS_TIMEOUT && plain_bad[5] == STATUS_TIMEOUT, "%#lx, %#lx\n",
+    unverified ok( plain_bad[4] == STATUS_TIMEOUT && plain_bad[5] == STATUS_TIMEOUT, "%#lx, %#lx\n",
         plain_bad[4], plain_bad[5] );
     kit_check();
 }

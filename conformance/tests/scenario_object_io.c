@@ -15,7 +15,6 @@
 
 #define PAGE 4096                               /* at least a sector, and the size of a page [doc] */
 
-static volatile LONG waiting, woken;
 static WCHAR path[MAX_PATH];                    /* of a file or a folder of the test's own */
 static HANDLE file;
 static OVERLAPPED request;
@@ -154,28 +153,6 @@ static void remove_key( void )
     pRegDeleteKeyW( HKEY_CURRENT_USER, path );
 }
 
-/* ---- who waits ---- */
-
-static void wait_once( void )
-{
-    InterlockedIncrement( &waiting );
-    if (!WaitForSingleObject( subject, KIT_LIMIT )) InterlockedIncrement( &woken );
-}
-
-static DWORD wait_body( struct kit_worker *worker )
-{
-    (void)worker;
-    wait_once();
-    return 0;
-}
-
-static DWORD WINAPI wait_thread( void *arg )
-{
-    (void)arg;
-    wait_once();
-    return 0;
-}
-
 static void run( BOOL (*make_request)( void ), void (*clean_up)( void ) )
 {
     struct kit_worker *worker;
@@ -185,9 +162,9 @@ static void run( BOOL (*make_request)( void ), void (*clean_up)( void ) )
     if (!kit_open()) return;
     subject = request.hEvent = CreateEventW( NULL, TRUE, FALSE, NULL );
     sched = kit_add_sched( NULL );
-    worker = kit_add_worker( sched->list, wait_body, NULL );
+    worker = kit_add_worker( sched->list, wait_once_body, NULL );
     kit_start();
-    thread = start_thread( wait_thread, NULL );
+    thread = start_thread( wait_once_thread, NULL );
     ok( kit_wait_value( &waiting, 2 ), "they do not wait\n" );
     ok( kit_wait_value( &worker->blocks, 1 ), "nobody was told\n" );
     if (make_request()) ok( kit_wait_value( &woken, 2 ), "%ld of 2 were released\n", woken );

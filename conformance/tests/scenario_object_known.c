@@ -17,7 +17,6 @@
 #define FSCTL_PIPE_LISTEN CTL_CODE( FILE_DEVICE_NAMED_PIPE, 2, METHOD_BUFFERED, FILE_ANY_ACCESS )
 #endif
 
-static volatile LONG waiting, woken;
 static HANDLE others;                           /* of a way: a thread or a registered wait, or NULL */
 
 /* ---- sockets ---- */
@@ -230,26 +229,6 @@ static const struct way ways[] =
     { "RegisterWaitForSingleObject", by_registered_wait, 0, unregister },
 };
 
-static void wait_once( void )
-{
-    InterlockedIncrement( &waiting );
-    if (!WaitForSingleObject( subject, KIT_LIMIT )) InterlockedIncrement( &woken );
-}
-
-static DWORD wait_body( struct kit_worker *worker )
-{
-    (void)worker;
-    wait_once();
-    return 0;
-}
-
-static DWORD WINAPI wait_thread( void *arg )
-{
-    (void)arg;
-    wait_once();
-    return 0;
-}
-
 /* Two workers and a plain thread wait; then the object becomes known; three signals release three. */
 static void expose( int index )
 {
@@ -265,9 +244,9 @@ static void expose( int index )
     helper = CreateMutexW( NULL, FALSE, NULL );
     subject = CreateEventW( NULL, FALSE, FALSE, NULL );
     sched = kit_add_sched( NULL );
-    for (i = 0; i < 2; i++) workers[i] = kit_add_worker( sched->list, wait_body, NULL );
+    for (i = 0; i < 2; i++) workers[i] = kit_add_worker( sched->list, wait_once_body, NULL );
     kit_start();
-    thread = CreateThread( NULL, 0, wait_thread, NULL, 0, NULL );
+    thread = CreateThread( NULL, 0, wait_once_thread, NULL, 0, NULL );
     ok( kit_wait_value( &waiting, 3 ), "they do not wait\n" );
     for (i = 0; i < 2; i++) ok( kit_wait_value( &workers[i]->blocks, 1 ), "nobody was told\n" );
     Sleep( 30 );                                /* the thread, most likely; right in any case */
@@ -380,9 +359,9 @@ START_TEST( scenario_object_signal_and_wait_known )
     helper = named_semaphore( 1 );
     subject = CreateEventW( NULL, TRUE, FALSE, NULL );
     sched = kit_add_sched( NULL );
-    worker = kit_add_worker( sched->list, wait_body, NULL );
+    worker = kit_add_worker( sched->list, wait_once_body, NULL );
     kit_start();
-    thread = CreateThread( NULL, 0, wait_thread, NULL, 0, NULL );
+    thread = CreateThread( NULL, 0, wait_once_thread, NULL, 0, NULL );
     ok( kit_wait_value( &waiting, 2 ), "they do not wait\n" );
     ok( kit_wait_value( &worker->blocks, 1 ), "nobody was told\n" );
     ok( !SignalObjectAndWait( subject, helper, KIT_LIMIT, FALSE ), "error %lu\n", GetLastError() );

@@ -15,7 +15,7 @@
 
 #define COUNTED 150
 
-static volatile LONG waiting, taken, abandoned, ended;
+static volatile LONG taken, abandoned, ended;
 static LONG counter;                            /* written by the owner only */
 
 /* ---- one owner at a time ---- */

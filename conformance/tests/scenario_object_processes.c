@@ -27,7 +27,7 @@ struct stage
 
 static struct stage *stage;
 static HANDLE objects[OBJECTS];
-static volatile LONG waiting, set, released;
+static volatile LONG set, released;
 
 static struct stage *open_stage( const char *name )
 {

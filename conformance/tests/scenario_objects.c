@@ -8,7 +8,7 @@
  * scenario_object_answers.c.
  */
 #define _WIN32_WINNT 0x0602
-#include "scenario_kit.h"
+#include "object_kit.h"
 
 #define ROUNDS 200
 #define COUNTED 300
@@ -117,15 +117,6 @@ START_TEST( scenario_object_turns_plain )
 
 /* ---- every signal is counted, while the object becomes known ---- */
 
-static HANDLE copy_of( HANDLE handle )
-{
-    HANDLE copy = NULL;
-
-    DuplicateHandle( GetCurrentProcess(), handle, GetCurrentProcess(), &copy, 0, FALSE,
-                     DUPLICATE_SAME_ACCESS );
-    return copy;
-}
-
 static void take_counted( void )
 {
     while (InterlockedIncrement( &taken ) <= COUNTED)
@@ -186,28 +177,6 @@ START_TEST( scenario_object_counted )
 
 /* ---- suspended, killed, closed ---- */
 
-static HANDLE subject;
-static volatile LONG waiting, woken;
-
-static void wait_once( void )
-{
-    InterlockedIncrement( &waiting );
-    if (!WaitForSingleObject( subject, KIT_LIMIT )) InterlockedIncrement( &woken );
-}
-
-static DWORD wait_body( struct kit_worker *worker )
-{
-    (void)worker;
-    wait_once();
-    return 0;
-}
-
-static DWORD WINAPI wait_thread( void *arg )
-{
-    (void)arg;
-    wait_once();
-    return 0;
-}
 
 /* A semaphore, so that both signals count also while nobody waits. */
 START_TEST( scenario_object_suspended )
@@ -218,10 +187,10 @@ START_TEST( scenario_object_suspended )
     if (!kit_open()) return;
     subject = CreateSemaphoreW( NULL, 0, 2, NULL );
     sched = kit_add_sched( NULL );
-    first = kit_add_worker( sched->list, wait_body, NULL );
+    first = kit_add_worker( sched->list, wait_once_body, NULL );
     kit_start();
     ok( kit_wait_value( &first->blocks, 1 ), "nobody was told\n" );
-    second = kit_add_worker( sched->list, wait_body, NULL );
+    second = kit_add_worker( sched->list, wait_once_body, NULL );
     ok( kit_wait_value( &second->blocks, 1 ), "nobody was told\n" );
     ok( !SuspendThread( first->thread ), "not suspended\n" );
     ReleaseSemaphore( subject, 2, NULL );
@@ -244,13 +213,13 @@ START_TEST( scenario_object_killed )
     if (!kit_open()) return;
     subject = CreateEventW( NULL, FALSE, FALSE, NULL );
     sched = kit_add_sched( NULL );
-    victim = kit_add_worker( sched->list, wait_body, NULL );
+    victim = kit_add_worker( sched->list, wait_once_body, NULL );
     kit_start();
     ok( kit_wait_value( &victim->blocks, 1 ), "nobody was told\n" );
-    thread = CreateThread( NULL, 0, wait_thread, NULL, 0, NULL );
+    thread = CreateThread( NULL, 0, wait_once_thread, NULL, 0, NULL );
     ok( kit_wait_value( &waiting, 2 ), "the thread does not wait\n" );
     Sleep( 30 );                                /* in the queue, most likely; right in any case */
-    other = kit_add_worker( sched->list, wait_body, NULL );
+    other = kit_add_worker( sched->list, wait_once_body, NULL );
     ok( kit_wait_value( &other->blocks, 1 ), "nobody was told\n" );
     ok( TerminateThread( victim->thread, 3 ), "error %lu\n", GetLastError() );
     ok( TerminateThread( thread, 3 ), "error %lu\n", GetLastError() );

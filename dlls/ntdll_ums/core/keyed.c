@@ -18,11 +18,14 @@
  * to the host. So a wait is never here while a release with its key is at the host. Whoever comes
  * later at either side finds the other one there.
  *
- * Counts are by a hash of the key. A release with another key, or one whose thread was ended in it,
- * only makes a wait go to the host that could have been here.
+ * Counts are by a hash of the key. A release with another key, or one that is counted for ever because its
+ * thread was ended in it or left it by longjmp, only makes a wait go to the host that could have been here.
+ * A thread that stands still in the host's release does the same for as long.
  *
  * The wait itself is as for an alert (wait.c): a release takes the key, then reads the state; a worker
- * changes its state, then reads the key.
+ * changes its state, then reads the key. Between the two the wait is nobody's: no later release finds the
+ * key. So the thread counts as one that ends a wait from before it takes the key (ums_waits_ending), and
+ * nobody of this process stops it there.
  *
  * A worker whose thread was ended, or that was given other registers, leaves its key. The first is
  * passed over, because of its state. The second may still get a release, until its next keyed wait.
@@ -76,7 +79,8 @@ static int take( struct ums_context *w, uint64_t key )
            atomic_compare_exchange_strong( &w->key, &key, 0 );
 }
 
-/* From the key that is taken to the end of its wait, the thread is one that ends a wait (wait.c). */
+/* waits is read after the release is counted, and a worker counts in waits before it looks for releases. So if
+   there is nothing to scan, a worker that comes now sees this release, and goes to the host. */
 int ums_key_release( uint64_t key )
 {
     uint32_t i, made;

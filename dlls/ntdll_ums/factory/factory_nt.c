@@ -162,7 +162,10 @@ static NTSTATUS make_handle( struct ums_factory *f, HANDLE object, ACCESS_MASK a
 }
 
 /* A factory is seen by name as soon as its object exists, and has to be found then. So whoever finds a
-   name whose factory is not known looks again if one is being made, or was made since before the look. */
+   name whose factory is not known looks again if one is being made, or was made since before the look. A
+   thread that is stopped while it makes one keeps the others looking until it goes on, for UMS_PATIENCE at
+   most; one that is ended there does so for good, but only for names that are not a factory's of this
+   process. */
 static _Atomic uint32_t making, made;
 
 /* The name exists already. STATUS_RETRY: its factory is being made, or was just closed. */

@@ -17,7 +17,7 @@
 #include "syscalls/blocking/hook_waits.h"
 #include "host/ke_win32.h"
 
-/* (handle, key, alertable, timeout), for both calls. A key is even [doc: Wine returns an error]. */
+/* (handle, key, alertable, timeout), for both calls. A key is even [seen in Wine: an error]. */
 static int is_ours( const struct ums_call *call )
 {
     return !call->args[0] && call->args[1] && !(call->args[1] & 1);
@@ -63,7 +63,7 @@ int ums_here_release_key( const struct call_row *row, struct ums_call *call, str
     ums_ending_ends( &ending );
     *ret = (uint64_t)STATUS_SUCCESS;
     if (found) return 1;
-    *ret = ums_call_by_class( row, call, self );
+    *ret = ums_call_by_class( row, call, self );         /* a worker that leaves it by longjmp stays counted */
     ums_key_released_at_host( call->args[1] );
     return 1;
 }

@@ -198,9 +198,11 @@ static uint64_t call_nested( const struct call_row *row, struct ums_call *call,
 void ums_apc_begins( void )
 {
     struct ums_context *self = ke_current();
-    struct ums_hand *h = self ? NULL : ums_hand_current();
+    struct ums_hand *h = ums_hand_current();    /* a scheduler may be one, too (call_plain) */
 
-    if (h) ums_hand_is_back( h );               /* it runs; behind the call it is back already */
+    /* It runs. Only this thread says that it blocks or is back; behind the call it is back already, which
+       changes nothing. */
+    if (h) ums_hand_is_back( h );
     if (!self || self->kind != CONTEXT_WORKER || self->inside.place != INSIDE_CALL ||
         self->preempted) return;
     ums_abandon_call( self );
