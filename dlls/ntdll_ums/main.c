@@ -109,6 +109,9 @@ static const struct hook *find_hook( const char **why )
     return found;
 }
 
+#define GRACE_UNSEEN 20000                      /* 2 ms, in units of 100 ns: where nobody looks whether a thread sleeps, one
+                                                   that waits for a processor would too often count as blocked */
+
 static int unix_calls_unseen;                   /* where workers are carried, they are seen */
 
 /* What cannot be seen of local objects, for whoever reads umsinfo. */
@@ -274,7 +277,8 @@ static const char *start( void )
     ke_signal_start();
     ke_warden_start();
     ums_hook_sigsys_install();
-    ums_grace = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
+    ums_grace = ums_grace_unseen = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
+    if (ums_grace_unseen < GRACE_UNSEEN) ums_grace_unseen = GRACE_UNSEEN;
     _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,
                hook->name, ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
     ums_record_about( description );

@@ -281,6 +281,10 @@ void where_nothing_is_known_time_tells( void **state )
     (void)state;
     run_with_looks( says_nothing, 1000 );
     assert_int_equal( looked, 1 );
+    ums_grace_unseen = 2500;
+    run_with_looks( says_nothing, 1000 );
+    ums_grace_unseen = 0;
+    assert_int_equal( looked, 3 );
     run_with_looks( no_answer, 100 );           /* shorter than a look takes */
     assert_int_equal( looked, 0 );
 }

@@ -81,7 +81,7 @@ static void defaults_are_those_of_the_table( void **state )
     }
     assert_int_equal( s.problem_count, 0 );
     assert_string_equal( s.refusal, "" );
-    check( SETTING_GRACE_US, "2000", 2000, ORIGIN_DEFAULT, 0 );
+    check( SETTING_GRACE_US, "200", 200, ORIGIN_DEFAULT, 0 );
     check( SETTING_CHILDREN, "1", 1, ORIGIN_DEFAULT, 0 );
 }
 
@@ -134,7 +134,7 @@ static void numbers_have_bounds( void **state )
         settings_init( &s, 1 );
         settings_read_variable( &s, SETTING_GRACE_US, wrong[i] );
         check_problem( "UMS_GRACE_US=", wrong[i], "(environment)", "1-60000000" );
-        check( SETTING_GRACE_US, "2000", 2000, ORIGIN_DEFAULT, 0 );
+        check( SETTING_GRACE_US, "200", 200, ORIGIN_DEFAULT, 0 );
     }
 }
 

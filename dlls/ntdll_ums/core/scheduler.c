@@ -33,7 +33,8 @@
 /* Cache lines of a saved user part, and the frame above it. */
 #define USER_PART_LINES 5
 
-int64_t ums_grace = 20000;                      /* 2 ms; UMS_GRACE_US */
+int64_t ums_grace = 2000;                       /* 200 us; UMS_GRACE_US */
+int64_t ums_grace_unseen;
 int ums_page_faults;
 int ums_carry, ums_straight;
 
@@ -102,8 +103,8 @@ static int take_blocked( struct ums_scheduler *s, uint64_t word )
    thread that waits for a CPU on a busy machine is not, and may hold a lock that its SchedulerProc
    needs. So the worker is taken if its thread slept in the same place at two looks. The second one
    comes soon after the first; if the thread is elsewhere by then it makes progress, and the next look
-   can wait. Where the host cannot tell, the worker is taken at once. The thread may wake up right after
-   the second look. Then it has slept, and clients expect reports of calls that are already over. */
+   can wait. Where the host cannot tell, the call's time alone tells, and has to be longer. The thread may wake
+   up right after the second look. Then it has slept, and clients expect reports of calls that are already over. */
 static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
 {
     struct ke_place place;
@@ -113,7 +114,7 @@ static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
     switch (ke_find_sleep( atomic_load( &w->host_thread ), &place ))
     {
     case KE_UNKNOWN:
-        return 1;
+        return now - watch->since >= ums_grace_unseen;
     case KE_AWAITS_ANSWER:
         watch->asleep = 0;
         return now - watch->since >= ANSWER_PATIENCE;

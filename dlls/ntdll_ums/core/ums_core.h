@@ -423,7 +423,9 @@ struct ums_context *ums_context_of_ending( uint32_t tid );
 
 /* ---- scheduler.c ---- */
 
-extern int64_t ums_grace;                                             /* 100 ns */
+extern int64_t ums_grace;                       /* 100 ns; written at start */
+extern int64_t ums_grace_unseen;                /* the same where nobody looks whether the thread sleeps; not
+                                                   shorter */
 extern int ums_page_faults;                     /* workers that sleep for a page are looked for;
                                                    written at start */
 extern int ums_carry;                           /* the engine is carry; written at start, and set to

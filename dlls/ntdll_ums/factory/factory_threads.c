@@ -255,7 +255,7 @@ static void look_at_factory( struct round *round, struct ums_factory *f )
         make_hands( f );
         if (ums_queue_is_served( f->queue )) add_port( round, f->queue );
     }
-    if (ums_queue_watch( f->queue, ums_grace )) not_later( round, ums_grace );
+    if (ums_queue_watch( f->queue, ums_grace_unseen )) not_later( round, ums_grace_unseen );
     if ((retry = atomic_load( &f->retry_at )) && ums_factory_wants( f ))
         not_later( round, retry - ke_clock() );
     if (atomic_load( &f->abroad ) && !atomic_load( &f->handles ))
