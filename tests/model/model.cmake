@@ -57,6 +57,11 @@ ums_add_model_test(faults holds ${faults})
 ums_add_model_test(outside holds ${outside} -DACTIONS=2 -DSUSPENSIONS=2)
 ums_add_model_test(outside_at_home holds ${outside} -DHANDOFF -DACTIONS=2 -DSUSPENSIONS=2)
 ums_add_model_test(outside_beside_other holds -DSCHEDULERS=1 -DOUTSIDE ${short})
+ums_add_model_test(outside_beside_suspension holds ${outside} -DSUSPENDERS=1)
+ums_add_model_test(outside_beside_suspension_at_home holds ${outside} -DSUSPENDERS=1 -DHANDOFF)
+ums_add_model_test(outside_beside_hold holds ${outside} -DHOLDERS=1)
+ums_add_model_test(kill_beside_suspension holds ${hold} -DKILL -DSUSPENDERS=1)
+ums_add_model_test(kill_beside_suspension_at_home holds ${hold} -DKILL -DSUSPENDERS=1 -DHANDOFF)
 ums_add_model_test(ends ends ${one} -DACTIONS=2)
 ums_add_model_test(ends_suspended ends ${suspend_few})
 
@@ -102,6 +107,7 @@ ums_add_mistake(fault_is_not_queued ${faults})
 ums_add_mistake(handler_runs_carried ${outside} -DHANDOFF)
 ums_add_mistake(released_is_not_queued ${outside})
 ums_add_mistake(held_late ${outside})
+ums_add_mistake(stopped_in_handler ${outside} -DSUSPENDERS=1)
 
 # ---- waits.pml ----
 

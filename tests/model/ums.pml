@@ -169,7 +169,9 @@ bool in_user_code[WORKERS];     /* carried, and where it can be preempted */
 bool put_down[WORKERS];         /* its carrier was put down at its base (ke_preempted) */
 #ifdef OUTSIDE
 bool signal;                    /* has come to the first worker's home thread */
-bool held;                      /* its handler waits until the suspension is over */
+bool handled;                   /* its handler waits until the suspension is over */
+bool in_handler;               /* where it blocks signals: whoever stops the thread waits */
+bool left_alone;                /* and the worker counts as suspended by its own process only */
 #endif
 #ifdef KILL
 bool killed[WORKERS];           /* the home thread is no more */

@@ -91,6 +91,7 @@ active [WORKERS] proctype Home() provided (!stopped[_pid])
     bool ok, entered, in_callback;
 #ifdef OUTSIDE
     bool ran;                                   /* the signal came while the worker ran here */
+    bool waits_here;                            /* in the handler of that, to be executed */
 #endif
 
 #ifdef KILL
@@ -103,7 +104,7 @@ active [WORKERS] proctype Home() provided (!stopped[_pid])
 home_wait:
 #ifdef OUTSIDE
     if
-    :: atomic { _pid == 0 && signal -> signal = false }
+    :: atomic { _pid == 0 && signal -> signal = false; in_handler = true }
         goto signalled
     :: home_token[_pid]
     fi;
@@ -134,7 +135,7 @@ home_wait:
 plain:
     if
 #ifdef OUTSIDE
-    :: atomic { _pid == 0 && signal -> signal = false; ran = true; running[_pid] = false }
+    :: atomic { _pid == 0 && signal -> signal = false; in_handler = true; ran = true; running[_pid] = false }
         goto signalled
 #endif
 #ifdef WORKER_RESUMES
@@ -172,34 +173,58 @@ plain:
     }
 #ifdef OUTSIDE
 signalled:                                      /* stop_parked, stop_running, and hold in the warden */
-#ifndef MISTAKE_HELD_LATE
-    word[_pid] = word[_pid] | FOREIGN;
+    atomic
+    {
+        if
+        :: word[_pid] & (SUSPENDED | SUSPENDING | HOLD) ->    /* KE_LEAVE_IT: its own process was first */
+            left_alone = true;
+            in_handler = false;
+            handled = true;
+            running[_pid] = ran && !waits_here
+#ifdef MISTAKE_HELD_LATE
+        :: true
+#else
+        :: word[_pid] = word[_pid] | FOREIGN
 #endif
+        fi
+    }
+    if
+    :: left_alone ->
+        atomic { !handled; left_alone = false }
+        if
+        :: !ran -> goto home_wait
+        :: ran && !waits_here -> ran = false; goto plain
+        :: waits_here -> goto held_wait
+        fi
+    :: else
+    fi;
     take_off( _pid, PREEMPTED | HOME, seen, own, ok );
 #ifdef MISTAKE_HELD_LATE
     word[_pid] = word[_pid] | FOREIGN;
 #endif
-    atomic { ok = false; held = true }
-    !held;
+    atomic { ok = false; in_handler = false; handled = true }
+    atomic { !handled -> in_handler = true }
     atomic { word[_pid] = word[_pid] & ~FOREIGN; seen = word[_pid] }    /* released */
 #ifndef MISTAKE_RELEASED_IS_NOT_QUEUED
     queue_stopped( _pid, seen );
 #endif
-    seen = 0;
+    atomic { seen = 0; in_handler = false }
     if
     :: !ran -> goto home_wait
     :: else
     fi;
+    waits_here = true;
+held_wait:
     do                                          /* ums_worker_held_wait */
     :: MAY_LEAVE_HANDLER( word[_pid] ) -> break
     :: atomic { !MAY_LEAVE_HANDLER( word[_pid] ) -> skip }
         if
         :: atomic { home_token[_pid] -> home_token[_pid] = false }
-        :: atomic { signal -> signal = false }
+        :: atomic { signal -> signal = false; in_handler = true }
             goto signalled                      /* a handler in the handler */
         fi
     od;
-    atomic { ran = false; assert( !running[_pid] ); running[_pid] = true }
+    atomic { ran = false; waits_here = false; assert( !running[_pid] ); running[_pid] = true }
     goto plain;
 #endif
 #ifdef WORKER_RESUMES

@@ -373,13 +373,14 @@ active proctype Outside()
         /* the thread may end before the signal comes */
         if
         :: STATE( word[0] ) == DEAD -> break
-        :: atomic { held -> halted[0]++ }
-        fi;
-        if
-        :: true
-        :: true -> GOT_CONTROL( 0 )
-        fi;
-        atomic { halted[0]--; held = false }
+        :: atomic { handled && !left_alone -> halted[0]++ }
+            if
+            :: true
+            :: true -> GOT_CONTROL( 0 )
+            fi;
+            atomic { halted[0]--; handled = false }
+        :: atomic { handled && left_alone -> handled = false }
+        fi
     :: else -> break
     od
 }

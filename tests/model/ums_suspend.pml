@@ -138,11 +138,30 @@ inline resume( w, self, count, seen )
 
 #define GOT_CONTROL( w )        ((!IS_ON_A_SCHEDULER( w ) && LISTS_ARE_EMPTY) || ALL_ENDED)
 
-/* suspend_still: suspend until it is not busy */
+#if defined( OUTSIDE ) && !defined( MISTAKE_STOPPED_IN_HANDLER )
+#define IN_HANDLER( w )         (in_handler && (w) == 0)
+#else
+#define IN_HANDLER( w )         false
+#endif
+#ifdef KILL
+#define KILLED( w )             killed[w]
+#else
+#define KILLED( w )             false
+#endif
+
+/* hold_still: suspend until it is not busy. Its registers are asked for, so the thread has stopped then, and in no
+   handler of ours. One that is no more cannot be suspended. */
 inline hold_still( w, self )
 {
     do
-    :: stopped[w]++;
+    :: atomic
+        {
+            !IN_HANDLER( w ) ->
+            if
+            :: KILLED( w )
+            :: else -> stopped[w]++
+            fi
+        }
         if
         :: busy[w] ->
 #ifdef MISTAKE_TRIED_BEFORE_SUSPENDED
