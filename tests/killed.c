@@ -17,7 +17,9 @@
 #include "ke_fake.h"
 
 #define ROUNDS 300                              /* of two threads */
+#ifndef STRIDE
 #define STRIDE 4                                /* instructions: a trap takes its time */
+#endif
 
 static struct ums_list *list;
 

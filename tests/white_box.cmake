@@ -93,6 +93,61 @@ ums_add_white_box(stress)
 ums_add_white_box(thread_ids)
 ums_add_white_box(wait)
 ums_add_white_box(worker)
+# ums_add_tied( NAME... ): the same once more with ASan, and each change of a state word is one that the model makes, too
+# (tie/word_log.h). A build of its own: what steps through the code or has to hit a moment is not disturbed by the log.
+set(tie ${CMAKE_CURRENT_SOURCE_DIR}/tie)
+set(tied_logs ${CMAKE_CURRENT_BINARY_DIR}/tie)
+file(MAKE_DIRECTORY ${tied_logs})
+function(ums_add_tied)
+    set(sanitize_tied ${sanitize_asan} -include ${tie}/word_log.h)
+    set(sanitize_untied ${sanitize_asan} -DSTRIDE=31)    # killed.c: with the log each step is many instructions
+    set(native_objects "")
+    foreach(source IN LISTS core_sources factory_sources)
+        ums_native_object(tied ${source})
+    endforeach()
+    set(archived ${native_objects})
+    set(native_objects "")
+    foreach(source IN LISTS fake)
+        ums_native_object(untied ${source})
+    endforeach()
+    list(APPEND archived ${native_objects})
+    set(native_objects "")
+    ums_native_object(untied ${tie}/word_log.c)
+    set(judge ${native_objects})
+    set(archive ${CMAKE_CURRENT_BINARY_DIR}/native.tied.a)
+    add_custom_command(OUTPUT ${archive}
+        COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
+        COMMAND ar rcs ${archive} ${archived}
+        DEPENDS ${archived} native_core
+        VERBATIM)
+    foreach(name IN LISTS ARGN)
+        set(sources ${CMAKE_CURRENT_SOURCE_DIR}/${name}.c)
+        if(NOT EXISTS ${sources})
+            file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.c)
+        endif()
+        set(native_objects "")
+        foreach(source IN LISTS sources)
+            ums_native_object(untied ${source})
+        endforeach()
+        set(exe ${CMAKE_CURRENT_BINARY_DIR}/${name}.tied)
+        add_custom_command(OUTPUT ${exe}
+            COMMAND ${UMS_HOST_CC} ${sanitize_asan} ${native_objects} ${judge} ${native_failures_asan} ${archive} -lcmocka -lpthread -o ${exe}
+            DEPENDS ${native_objects} ${judge} ${native_failures_asan} ${archive}
+            VERBATIM)
+        list(APPEND exes ${exe})
+        foreach(engine handoff carry)
+            set(test white_box.${name}.${engine}.tied)
+            add_test(NAME ${test} COMMAND ${exe})
+            set_tests_properties(${test} PROPERTIES LABELS white_box TIMEOUT ${limit} FIXTURES_SETUP tied
+                ENVIRONMENT "UMS_ENGINE=${engine};UMS_WORD_LOG=${tied_logs}/${name}.${engine}.log")
+        endforeach()
+    endforeach()
+    add_custom_target(white_box_tied ALL DEPENDS ${exes})
+    add_dependencies(white_box_tied native_core)
+    add_test(NAME model.tie.seen COMMAND ${tie}/transitions.py seen ${tied_logs})
+    set_tests_properties(model.tie.seen PROPERTIES LABELS model FIXTURES_REQUIRED tied)
+endfunction()
+ums_add_tied(carry completion killed objects scheduler stress wait worker)
 # a crash and a failed assertion on another thread say where
 ums_add_white_box(loud COMPILED)
 foreach(kind asan tsan)

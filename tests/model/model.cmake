@@ -14,9 +14,24 @@ function(ums_add_test_of_model model name want)
     set_tests_properties(model.${name} PROPERTIES LABELS model TIMEOUT 300)
 endfunction()
 
+# Worlds in which it holds say how they have changed the state words; together they are the table of model.tie. Not those
+# that only --long tries.
 function(ums_add_model_test name want)
-    ums_add_test_of_model(ums.pml ${name} ${want} ${ARGN})
+    if(want STREQUAL holds AND NOT name IN_LIST long_worlds)
+        ums_add_test_of_model(ums.pml ${name} ${want} ${ARGN} -DTRANSITIONS)
+        set_tests_properties(model.${name} PROPERTIES FIXTURES_SETUP words)
+        set_property(DIRECTORY APPEND PROPERTY worlds ${name})
+    else()
+        ums_add_test_of_model(ums.pml ${name} ${want} ${ARGN})
+    endif()
+    if(name IN_LIST long_worlds)
+        set_tests_properties(model.${name} PROPERTIES LABELS "model;long")
+    endif()
 endfunction()
+
+# ten seconds each. Instead of suspensions_overlap every check has suspend_by_two, the same with carry, and
+# suspend_itself_and_another, two suspenders with handoff; of the others those with carry
+set(long_worlds suspensions_overlap kill_beside_suspension_at_home ended_beside_suspension_at_home)
 
 set(one -DWORKERS=1)
 set(short -DOTHER_ACTIONS=0)    # the second worker only ends
@@ -27,6 +42,7 @@ set(by_worker -DSUSPENDERS=1 -DSCHEDULERS=1 -DACTIONS=0 -DOTHER_ACTIONS=0)
 set(faults ${suspend_few} -DFAULTS -DHANDOFF -DACTIONS=2)
 set(hold ${one} -DHOLDERS=1 -DSCHEDULERS=1)
 set(outside ${one} -DSCHEDULERS=1 -DOUTSIDE)
+set(ended ${one} -DSCHEDULERS=1 -DENDED)
 set(itself_and_another ${by_two} -DSUSPENDS_SELF -DHANDOFF)
 
 ums_add_model_test(carry holds ${short})
@@ -41,8 +57,6 @@ ums_add_model_test(suspend_again holds ${suspend_few} -DACTIONS=2 -DSUSPENSIONS=
 ums_add_model_test(suspend_one_of_two holds -DSUSPENDERS=1 -DSCHEDULERS=1 ${short})
 ums_add_model_test(suspend_by_two holds -O1 ${by_two})
 ums_add_model_test(suspensions_overlap holds -O1 ${by_two} -DHANDOFF)
-# ten seconds; every check has suspend_by_two, the same with carry, and suspend_itself_and_another, two suspenders with handoff
-set_tests_properties(model.suspensions_overlap PROPERTIES LABELS "model;long")
 ums_add_model_test(suspend_itself holds ${suspend_few} -DSUSPENDS_SELF -DACTIONS=2)
 ums_add_model_test(suspend_itself_and_another holds ${itself_and_another})
 ums_add_model_test(suspend_by_worker holds ${by_worker} -DWORKER_SUSPENDS)
@@ -60,8 +74,12 @@ ums_add_model_test(outside_beside_other holds -DSCHEDULERS=1 -DOUTSIDE ${short})
 ums_add_model_test(outside_beside_suspension holds ${outside} -DSUSPENDERS=1)
 ums_add_model_test(outside_beside_suspension_at_home holds ${outside} -DSUSPENDERS=1 -DHANDOFF)
 ums_add_model_test(outside_beside_hold holds ${outside} -DHOLDERS=1)
-ums_add_model_test(kill_beside_suspension holds ${hold} -DKILL -DSUSPENDERS=1)
-ums_add_model_test(kill_beside_suspension_at_home holds ${hold} -DKILL -DSUSPENDERS=1 -DHANDOFF)
+ums_add_model_test(kill_beside_suspension holds -O1 ${hold} -DKILL -DSUSPENDERS=1)
+ums_add_model_test(kill_beside_suspension_at_home holds -O1 ${hold} -DKILL -DSUSPENDERS=1 -DHANDOFF)
+ums_add_model_test(ended holds ${ended} -DACTIONS=2)
+ums_add_model_test(ended_at_home holds ${ended} -DACTIONS=2 -DHANDOFF)
+ums_add_model_test(ended_beside_suspension holds -O1 ${ended} -DSTART=1 -DSUSPENDERS=1)
+ums_add_model_test(ended_beside_suspension_at_home holds -O1 ${ended} -DSTART=1 -DSUSPENDERS=1 -DHANDOFF)
 ums_add_model_test(ends ends ${one} -DACTIONS=2)
 ums_add_model_test(ends_suspended ends ${suspend_few})
 
@@ -108,6 +126,10 @@ ums_add_mistake(handler_runs_carried ${outside} -DHANDOFF)
 ums_add_mistake(released_is_not_queued ${outside})
 ums_add_mistake(held_late ${outside})
 ums_add_mistake(stopped_in_handler ${outside} -DSUSPENDERS=1)
+
+get_property(worlds DIRECTORY PROPERTY worlds)
+add_test(NAME model.tie COMMAND ${CMAKE_CURRENT_LIST_DIR}/../tie/transitions.py --check ${CMAKE_CURRENT_BINARY_DIR}/model ${worlds})
+set_tests_properties(model.tie PROPERTIES LABELS model FIXTURES_REQUIRED words)
 
 # ---- waits.pml ----
 

@@ -20,7 +20,7 @@ fi
 
 mkdir -p "$directory"
 cd "$directory"
-rm -f pan pan.* ums.pml.trail out
+rm -f pan pan.* ums.pml.trail out words
 cp "$model" ums.pml
 for part in "${model%.pml}"_*.pml; do
     [ ! -e "$part" ] || cp "$part" .
@@ -34,7 +34,7 @@ ends) options=-DNP arguments="$arguments -l" ;;
 esac
 # a thread that others stop has no steps that nobody sees
 case "$*" in
-*-DSUSPENDERS* | *-DHOLDERS* | *-DOUTSIDE*) options="$options -DNOREDUCE" ;;
+*-DSUSPENDERS* | *-DHOLDERS* | *-DOUTSIDE* | *-DENDED*) options="$options -DNOREDUCE" ;;
 esac
 # compiling takes longer than most runs
 compile=gcc
@@ -50,6 +50,7 @@ rm -f pan pan.*
 
 errors=$(sed -n 's/.*errors: \([0-9]*\)$/\1/p' out)
 grep -E '^pan:|errors:|states, stored$|total actual memory' out || true
+grep '^word ' out > words || true                # with -DTRANSITIONS
 if grep -qE 'max search depth too small|reached -DMEMLIM|out of memory' out; then
     echo "not all was tried"
     exit 1

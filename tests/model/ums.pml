@@ -18,6 +18,7 @@
  *              that suspends itself, are in Home
  *   Holder     a plain thread that holds the first worker, as SetThreadContext does, and lets it go;
  *              with KILL it ends the worker's thread meanwhile (hold.c, worker_stop.c)
+ *   Ender      another process that ends the first worker's thread (ENDED; ke_warden.c)
  *   Outside    another process that suspends and resumes the first worker (OUTSIDE; ke_signal.c,
  *              ke_warden.c). What its signal does in the home thread is in Home, the warden's part too
  *   Helper     takes the first worker off its scheduler when it sleeps for a page at home (FAULTS;
@@ -86,7 +87,10 @@
 #endif
 
 /* Steps that only a suspension could come between are one step where nobody suspends. */
-#if SUSPENDERS || HOLDERS || defined( OUTSIDE )
+#ifdef ENDED
+#define KILL
+#endif
+#if SUSPENDERS || HOLDERS || defined( OUTSIDE ) || defined( ENDED )
 #define STOPPERS
 #define TOGETHER
 #else
@@ -112,6 +116,7 @@
 #define SUSPENDING_ONE  128
 #define SUSPENDED       1536    /* how often it is suspended */
 #define SUSPENDED_ONE   512
+#define SUSPENDED_FOR_GOOD  1024         /* by whoever ends the thread: one suspender's count does not reach it */
 #define HOLD            2048    /* somebody holds it */
 #define FOREIGN         4096    /* another process has suspended it */
 #define BARRED          (SUSPENDED | HOLD | FOREIGN)
@@ -123,6 +128,24 @@
 #define HAS(set, w)          (((set) >> (w)) & 1)
 
 short word[WORKERS] = (START -> STARTING : READY);
+/* Each change of a word, but the first. With TRANSITIONS pan notes from what to what, and prints that when it has seen all
+   states: a line for each, both as numbers. tests/tie/transitions.py makes the table of them by which the code is judged. */
+#ifdef TRANSITIONS
+c_decl {
+    static unsigned char noted[8192][8192];
+    static void __attribute__((destructor)) print_noted( void )
+    {
+        int i, j;
+        for (i = 0; i < 8192; i++) for (j = 0; j < 8192; j++) if (noted[i][j]) printf( "word %d %d\n", i, j );
+    }
+}
+hidden short was, is;
+#define SET( w, value ) \
+    d_step { was = word[w]; is = value; word[w] = is; c_code { noted[was][is] = 1; }; was = 0; is = 0 }
+#else
+#define SET( w, value )         word[w] = value
+#endif
+
 byte owner[WORKERS];            /* written by Execute */
 byte list_of[WORKERS];          /* where it is queued next; written by Execute */
 byte busy[WORKERS + 1];         /* the last: of who is no worker, nobody looks */

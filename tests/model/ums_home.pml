@@ -42,9 +42,9 @@ inline queue_first( w, from, flags )
         if
         :: STATE( word[w] ) == from ->
 #ifdef MISTAKE_QUEUED_IS_READY
-            word[w] = WITH( word[w], READY ) | flags;
+            SET( w, WITH( word[w], READY ) | flags );
 #else
-            word[w] = WITH( word[w], QUEUED ) | flags;
+            SET( w, WITH( word[w], QUEUED ) | flags );
 #endif
             ok = true
         :: else ->
@@ -184,7 +184,7 @@ signalled:                                      /* stop_parked, stop_running, an
 #ifdef MISTAKE_HELD_LATE
         :: true
 #else
-        :: word[_pid] = word[_pid] | FOREIGN
+        :: SET( _pid, word[_pid] | FOREIGN )
 #endif
         fi
     }
@@ -200,11 +200,11 @@ signalled:                                      /* stop_parked, stop_running, an
     fi;
     take_off( _pid, PREEMPTED | HOME, seen, own, ok );
 #ifdef MISTAKE_HELD_LATE
-    word[_pid] = word[_pid] | FOREIGN;
+    SET( _pid, word[_pid] | FOREIGN );
 #endif
     atomic { ok = false; in_handler = false; handled = true }
     atomic { !handled -> in_handler = true }
-    atomic { word[_pid] = word[_pid] & ~FOREIGN; seen = word[_pid] }    /* released */
+    atomic { SET( _pid, word[_pid] & ~FOREIGN ); seen = word[_pid] }    /* released */
 #ifndef MISTAKE_RELEASED_IS_NOT_QUEUED
     queue_stopped( _pid, seen );
 #endif
@@ -249,7 +249,7 @@ suspends_self:                                  /* suspend_self */
     atomic
     {
         self_suspending[_pid] = true;
-        word[_pid] = word[_pid] + SUSPENDED_ONE;
+        SET( _pid, word[_pid] + SUSPENDED_ONE );
         own_suspension = true
     }
     atomic { busy_begins( _pid ); own = owner[_pid] }
@@ -346,7 +346,7 @@ enter_kernel:
         own = owner[_pid];
         if
         :: STATE( word[_pid] ) == RUNNING ->
-            word[_pid] = WITH( word[_pid], INKERNEL );
+            SET( _pid, WITH( word[_pid], INKERNEL ) );
             count_seq( _pid );
             entered = true
         :: else ->
@@ -391,7 +391,7 @@ in_call:
 
 back:                                           /* ums_worker_back */
     if
-    :: atomic { STATE( word[_pid] ) == INKERNEL -> word[_pid] = WITH( word[_pid], RUNNING ) }
+    :: atomic { STATE( word[_pid] ) == INKERNEL -> SET( _pid, WITH( word[_pid], RUNNING ) ) }
         goto plain
     :: STATE( word[_pid] ) != INKERNEL && STATE( word[_pid] ) != BLOCKED -> goto plain
     :: TOGETHER
@@ -416,7 +416,7 @@ ends:                                           /* ums_worker_end */
         atomic
         {
             assert( STATE( word[_pid] ) == BLOCKED );
-            word[_pid] = WITH( word[_pid], DEAD )
+            SET( _pid, WITH( word[_pid], DEAD ) )
         }
     fi;
     push( list_of[_pid], _pid, before );

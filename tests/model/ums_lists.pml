@@ -38,7 +38,7 @@ inline leave( w, to, ok )
     {
         if
         :: STATE( word[w] ) == RUNNING || STATE( word[w] ) == INKERNEL ->
-            word[w] = WITH( word[w], to );
+            SET( w, WITH( word[w], to ) );
             owner[w] = 0;
             ok = true
         :: else ->
@@ -130,7 +130,7 @@ inline make_ready( w )
 {
     linked[w] = false;
     if
-    :: STATE( word[w] ) == QUEUED -> word[w] = WITH( word[w], READY )
+    :: STATE( word[w] ) == QUEUED -> SET( w, WITH( word[w], READY ) )
     :: else
     fi;
     if

@@ -64,7 +64,7 @@ execute:                                        /* ums_execute */
 #else
             stays_home = (word[w] & (HOME | STOPPED)) != 0;
 #endif
-            word[w] = (word[w] & ~(15 | PARKED)) | CARRIED;
+            SET( w, (word[w] & ~(15 | PARKED)) | CARRIED );
             count_seq( w );
             assert( !awaits[s] );
             awaits[s] = w + 1
@@ -109,7 +109,7 @@ execute:                                        /* ums_execute */
         /* ums_left_yield */
         atomic
         {
-            word[w] = WITH( word[w], READY );
+            SET( w, WITH( word[w], READY ) );
             owner[w] = 0;
             give( s, w );
             upcall[s] = w + 1
@@ -137,7 +137,7 @@ execute:                                        /* ums_execute */
     /* ums_left_blocked */
     atomic
     {
-        word[w] = WITH( word[w], BLOCKED );
+        SET( w, WITH( word[w], BLOCKED ) );
         owner[w] = 0;
         give( s, w );
         upcall[s] = 0
@@ -148,7 +148,7 @@ execute:                                        /* ums_execute */
 left_preempted:
     atomic
     {
-        word[w] = WITH( word[w], BLOCKED ) | PREEMPTED;
+        SET( w, WITH( word[w], BLOCKED ) | PREEMPTED );
         seen = word[w];
         give( s, w );
         upcall[s] = 0
@@ -176,7 +176,7 @@ left_running:
 #ifdef MISTAKE_TOKEN_BEFORE_STATE
     unpark( home_token[w] );
 #endif
-    word[w] = WITH( word[w], RUNNING );
+    SET( w, WITH( word[w], RUNNING ) );
     if
 #ifdef MISTAKE_EXECUTED_BEFORE_SUSPENDED
     :: was_stopped -> resume_thread( w )
@@ -196,7 +196,7 @@ left_running:
 
 left_inkernel:
     scheduler_expect( s, true );
-    atomic { word[w] = WITH( word[w], INKERNEL ); count_seq( w ) }
+    atomic { SET( w, WITH( word[w], INKERNEL ) ); count_seq( w ) }
     unpark( home_token[w] );
 
 scheduler_wait:
@@ -209,7 +209,7 @@ scheduler_wait:
         {
             if
             :: STATE( word[w] ) == INKERNEL && same_call[s] ->
-                word[w] = WITH( word[w], BLOCKED );
+                SET( w, WITH( word[w], BLOCKED ) );
                 owner[w] = 0;
                 give( s, w );
                 goto to_scheduler
@@ -274,7 +274,7 @@ active [HOLDERS] proctype Holder()
        cannot stand still any more, has told its scheduler already */
     atomic { halted[0]--; stopped[0] = 0; killed[0] = true; held = false }
     /* ums_worker_killed */
-    word[0] = word[0] | SUSPENDED;
+    SET( 0, word[0] | SUSPENDED_FOR_GOOD );
 #ifndef MISTAKE_KILL_PENDING_LATE
     kill_pending = true;
 #endif
@@ -291,7 +291,7 @@ active [HOLDERS] proctype Holder()
         skip
 #endif
     fi;
-    word[0] = word[0] - HOLD;
+    SET( 0, word[0] - HOLD );
 #else
     if
     :: true
@@ -300,6 +300,41 @@ active [HOLDERS] proctype Holder()
     halted[0]--;
     let_go( 0, seen, held );
 #endif
+ends:
+    skip
+}
+
+#endif
+
+#ifdef ENDED
+
+/* Another process, or Wine, ends the thread of the first worker, and the warden finds that (ke_warden.c). A thread that
+   others wait for ends a moment later (ke_signal.c). */
+active proctype Ender()
+{
+    short now;
+    byte before;
+
+    if
+    :: STATE( word[0] ) == DEAD -> goto ends
+    :: atomic { STATE( word[0] ) != DEAD && !busy[0] -> stopped[0] = 0; killed[0] = true }
+    fi;
+    /* ums_worker_killed */
+    SET( 0, word[0] | SUSPENDED_FOR_GOOD );
+    kill_pending = true;
+    do
+    :: STATE( word[0] ) != CARRIED -> break
+    :: STATE( word[0] ) == CARRIED ->           /* ke_preempt */
+        atomic
+        {
+            (in_user_code[0] && !put_down[0]) || STATE( word[0] ) != CARRIED;
+            if
+            :: in_user_code[0] -> put_down[0] = true
+            :: else
+            fi
+        }
+    od;
+    finish_kill( 0, now );
 ends:
     skip
 }
@@ -419,7 +454,7 @@ active proctype Helper()
                 :: atomic                       /* ums_worker_faulted */
                     {
                         word[0] == seen && same_fault && MAY_BE_TAKEN( seen ) ->
-                        word[0] = WITH( word[0], BLOCKED ) | STOPPED
+                        SET( 0, WITH( word[0], BLOCKED ) | STOPPED )
                     }
                     scheduler_post( own, 0, 0 );
                     /* fault_look: it is over at any time */

@@ -14,7 +14,7 @@ inline queue_stopped( w, seen )
         :: STATE( seen ) != BLOCKED || (seen & BARRED) || !(seen & (STOPPED | PREEMPTED)) -> break
     :: else ->
         if
-        :: atomic { word[w] == seen -> word[w] = WITH( word[w], QUEUED ) }
+        :: atomic { word[w] == seen -> SET( w, WITH( word[w], QUEUED ) ) }
             push( list_of[w], w, before );
             break
         :: atomic { word[w] != seen -> seen = word[w] }
@@ -87,7 +87,7 @@ inline resume( w, self, count, seen )
             NOT_SUSPENDING( word[w] ) ->
             count = COUNT( word[w] );
             if
-            :: count -> word[w] = word[w] - SUSPENDED_ONE
+            :: count -> SET( w, word[w] - SUSPENDED_ONE )
             :: else
             fi;
             seen = word[w];
@@ -197,7 +197,7 @@ inline take_off( w, flags, seen, own, first )
             :: atomic
                 {
                     word[w] == seen ->
-                    word[w] = WITH( word[w], BLOCKED ) | flags;
+                    SET( w, WITH( word[w], BLOCKED ) | flags );
                     first = !(seen & SUSPENDED)
                 }
                 scheduler_post( own, w, 0 );
@@ -217,7 +217,7 @@ inline suspend( w, self, count, seen, own )
     atomic                                      /* ums_context_suspending */
     {
         count = COUNT( word[w] );
-        word[w] = word[w] + SUSPENDED_ONE + SUSPENDING_ONE;
+        SET( w, word[w] + SUSPENDED_ONE + SUSPENDING_ONE );
         seen = word[w]
     }
 #ifdef MISTAKE_SUSPENDER_LOOKS_LATE
@@ -230,7 +230,7 @@ inline suspend( w, self, count, seen, own )
         take_off( w, STOPPED, seen, own, count );
         count = 0
     fi;
-    word[w] = word[w] - SUSPENDING_ONE;         /* ums_context_suspend_made */
+    SET( w, word[w] - SUSPENDING_ONE );         /* ums_context_suspend_made */
     let_self_go( self )
 }
 
@@ -242,7 +242,7 @@ inline hold_worker( w, seen, own, held, first )
     atomic
     {
         !(word[w] & HOLD) ->
-        word[w] = word[w] + HOLD;
+        SET( w, word[w] + HOLD );
         held = !((word[w] & STOPPED) && !(word[w] & SUSPENDED))
     }
     if
@@ -269,7 +269,7 @@ inline let_go( w, seen, held )
         resume_surely( w )
     :: else
     fi;
-    atomic { word[w] = word[w] - HOLD; seen = word[w]; held = false }
+    atomic { SET( w, word[w] - HOLD ); seen = word[w]; held = false }
     queue_stopped( w, seen );
     seen = 0
 }
@@ -288,7 +288,7 @@ inline finish_kill( w, now )
         {
             now = word[w];
             if
-            :: STATE( now ) != DEAD -> word[w] = WITH( word[w], DEAD )
+            :: STATE( now ) != DEAD -> SET( w, WITH( word[w], DEAD ) )
             :: else
             fi
         }
