@@ -100,7 +100,7 @@ set(tied_logs ${CMAKE_CURRENT_BINARY_DIR}/tie)
 file(MAKE_DIRECTORY ${tied_logs})
 function(ums_add_tied)
     set(sanitize_tied ${sanitize_asan} -include ${tie}/word_log.h)
-    set(sanitize_untied ${sanitize_asan} -DSTRIDE=31)    # killed.c: with the log each step is many instructions
+    set(sanitize_untied ${sanitize_asan} -DSTRIDE=127)    # killed.c: with the log each step is many instructions
     set(native_objects "")
     foreach(source IN LISTS core_sources factory_sources)
         ums_native_object(tied ${source})

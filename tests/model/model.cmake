@@ -31,7 +31,8 @@ endfunction()
 
 # ten seconds each. Instead of suspensions_overlap every check has suspend_by_two, the same with carry, and
 # suspend_itself_and_another, two suspenders with handoff; of the others those with carry
-set(long_worlds suspensions_overlap kill_beside_suspension_at_home ended_beside_suspension_at_home)
+set(long_worlds suspensions_overlap kill_beside_suspension_at_home ended_beside_suspension_at_home
+    outside_beside_suspension_at_home)
 
 set(one -DWORKERS=1)
 set(short -DOTHER_ACTIONS=0)    # the second worker only ends
@@ -64,10 +65,10 @@ ums_add_model_test(resume_by_worker holds ${by_worker} -DWORKER_RESUMES)
 ums_add_model_test(resume_twice holds ${suspend_few} -DRESUMES_TWICE)
 ums_add_model_test(hold holds ${hold})
 ums_add_model_test(hold_at_home holds ${hold} -DHANDOFF)
-ums_add_model_test(hold_beside_suspension holds ${hold} -DSUSPENDERS=1)
+ums_add_model_test(hold_beside_suspension holds -O1 ${hold} -DSUSPENDERS=1)
 ums_add_model_test(kill holds ${hold} -DKILL)
 ums_add_model_test(kill_at_home holds ${hold} -DKILL -DHANDOFF)
-ums_add_model_test(faults holds ${faults})
+ums_add_model_test(faults holds -O1 ${faults})
 ums_add_model_test(outside holds ${outside} -DACTIONS=2 -DSUSPENSIONS=2)
 ums_add_model_test(outside_at_home holds ${outside} -DHANDOFF -DACTIONS=2 -DSUSPENSIONS=2)
 ums_add_model_test(outside_beside_other holds -DSCHEDULERS=1 -DOUTSIDE ${short})
