@@ -94,6 +94,8 @@ void word_log_byte( volatile void *object, uint8_t value, int order )
         __atomic_store_n( (volatile uint8_t *)object, value, __ATOMIC_SEQ_CST );
         return;
     }
+    /* Others may change flags between the two: then the old ones are told with both states. That is still a change which
+       worker_give_away may make, and theirs is told by themselves. */
     before = __atomic_load_n( (volatile uint64_t *)object, __ATOMIC_SEQ_CST );
     __atomic_store_n( (volatile uint8_t *)object, value, __ATOMIC_SEQ_CST );
     word_log( object, before, (before & ~WORD_STATE) | value );
