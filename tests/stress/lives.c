@@ -19,12 +19,12 @@
 #include <string.h>
 #include <windows.h>
 #include "ums.h"
+#include "handles.h"
 #include "linux.h"
 
 #define BATCH   24
 #define LIMIT   20000                           /* ms, the bound of each wait */
 #define PATIENT 5000                            /* ms until handles of ended threads are gone */
-#define GAP     1024                            /* unused handle values in a row: there are no more */
 
 struct life
 {
@@ -201,25 +201,6 @@ struct count
     long long of[COUNTERS];
 };
 
-/* GetProcessHandleCount of some Wines does not count. */
-static int count_handles( void )
-{
-    ULONG_PTR value;
-    int count = 0, unused = 0;
-    DWORD flags;
-
-    for (value = 4; unused < GAP; value += 4)
-    {
-        if (!GetHandleInformation( (HANDLE)value, &flags )) unused++;
-        else
-        {
-            count++;
-            unused = 0;
-        }
-    }
-    return count;
-}
-
 static long long committed( void )
 {
     MEMORY_BASIC_INFORMATION info;
@@ -237,7 +218,7 @@ static long long committed( void )
 
 static void sample( struct count *count, int server )
 {
-    count->of[HANDLES] = count_handles();
+    count->of[HANDLES] = handles_count();
     count->of[THREADS] = linux_status( 0, "Threads:" );
     count->of[FILES] = linux_open_files( 0 );
     count->of[SERVER_FILES] = server ? linux_open_files( server ) : -1;
@@ -318,7 +299,11 @@ int main( int argc, char **argv )
     {
         for (i = total / 4; i > 0 && !wrong; i -= BATCH) batch( i < BATCH ? i : BATCH, kinds );
         sample( &now, server );
-        if (!quarter) first = now;
+        if (!quarter)
+        {
+            first = now;
+            handles_remember();
+        }
         for (waited = 0; waited < PATIENT; waited += 500)
         {
             if ((grown = first_grown( &first, &now, quarter * (total / 4) )) < 0) break;
@@ -333,5 +318,6 @@ int main( int argc, char **argv )
         print_batch();
     }
     else if (grown >= 0) printf( "grows: %s\n", names[grown] );
+    if (grown == HANDLES) handles_print_new();
     return wrong || grown >= 0;
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "handles.h"
 #include "stress.h"
 
 #define ROUND_MS     5000
@@ -24,7 +25,6 @@
 #define PATIENCE     2000                       /* looks of the watchdog, which needs the wineserver for each: a machine
                                                    that stands still is no fault of ours */
 #define MEDDLERS     2
-#define GAP          1024
 
 LONG task_count = 32, sched_count = 3;
 volatile LONG slot_count;
@@ -57,25 +57,6 @@ static LONG WINAPI crashed( EXCEPTION_POINTERS *info )
               info->ExceptionRecord->ExceptionAddress, GetCurrentThreadId() );
     fail( why );
     return EXCEPTION_CONTINUE_SEARCH;
-}
-
-/* Asked one by one: GetProcessHandleCount of some Wines does not count. */
-static int count_handles( void )
-{
-    ULONG_PTR value;
-    int count = 0, unused = 0;
-    DWORD flags;
-
-    for (value = 4; unused < GAP; value += 4)
-    {
-        if (!GetHandleInformation( (HANDLE)value, &flags )) unused++;
-        else
-        {
-            count++;
-            unused = 0;
-        }
-    }
-    return count;
 }
 
 /* ---- a round ---- */
@@ -220,13 +201,14 @@ static void check_handles( int before )
 
     for (i = 0; i < 100; i++)
     {
-        if ((now = count_handles()) <= before) return;
+        if ((now = handles_count()) <= before) return;
         thread = plain_thread( nothing, NULL );
         if (WaitForSingleObject( thread, PATIENCE_MS )) fail( "a thread does not end" );
         CloseHandle( thread );
         Sleep( 50 );
     }
-    printf( "%d handles before, %d after\n", before, now );
+    printf( "%d handles before, %d after; not there after the first round:\n", before, now );
+    handles_print_new();
     fail( "handles are left" );
 }
 
@@ -264,7 +246,11 @@ int main( int argc, char **argv )
     for (gone = 0; gone < all || rounds < 2; gone = GetTickCount64() - start, seed++)
     {
         round_of( all < 3 * ROUND_MS ? all / 3 : ROUND_MS );
-        if (!rounds++) handles = count_handles();
+        if (!rounds++)
+        {
+            handles = handles_count();
+            handles_remember();
+        }
         else check_handles( handles );
     }
     printf( "%u rounds in %llu s\n", rounds, gone / 1000 );
