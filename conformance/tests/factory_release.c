@@ -306,3 +306,79 @@ START_TEST( factory_wait_foreign_killed )
     CloseHandle( copy );
     factory_close( &factory );
 }
+
+#define ROUNDS 60
+#define LATEST 90                       /* us */
+
+static struct factory stopped_factory;
+static volatile LONG stopped_begun, stopped_made, stopped_goes;
+
+static DWORD WINAPI release_some( void *arg )
+{
+    int i;
+
+    (void)arg;
+    stopped_begun = 1;
+    for (i = 0; i < 4; i++)
+    {
+        if (pNtReleaseWorkerFactoryWorker( stopped_factory.handle )) stopped_factory.bad++;
+        InterlockedIncrement( &stopped_made );
+    }
+    while (!stopped_goes) SwitchToThread();     /* not where it ends: it would have the loader lock */
+    return 0;
+}
+
+static void wait_us( int us )
+{
+    LARGE_INTEGER now, end, frequency;
+
+    QueryPerformanceFrequency( &frequency );
+    QueryPerformanceCounter( &end );
+    end.QuadPart += us * frequency.QuadPart / 1000000;
+    do QueryPerformanceCounter( &now ); while (now.QuadPart < end.QuadPart);
+}
+
+/* A thread that releases is stopped a little later in each round, by the call. What it has released by then, and what others
+   release while it stands still, finds a worker: it is the first release that makes one. */
+static void stop_releaser( BOOL for_good )
+{
+    LONG made, missed = 0;
+    HANDLE thread;
+    int i;
+
+    for (i = 0; i < ROUNDS && !missed; i++)
+    {
+        memset( &stopped_factory, 0, sizeof(stopped_factory) );
+        stopped_begun = stopped_made = stopped_goes = 0;
+        if (!factory_open( &stopped_factory )) return;
+        thread = CreateThread( NULL, 0, release_some, NULL, 0, NULL );
+        while (thread && !stopped_begun) SwitchToThread();
+        wait_us( i * 7 % LATEST );
+        if (for_good) TerminateThread( thread, 1 );
+        else SuspendThread( thread );
+        if (for_good) WaitForSingleObject( thread, WAIT_BOUND );
+        made = stopped_made;
+        if (pNtReleaseWorkerFactoryWorker( stopped_factory.handle )) stopped_factory.bad++;
+        if (!factory_reach( &stopped_factory.released, made + 1 )) missed++;
+        if (!for_good) ResumeThread( thread );
+        stopped_goes = 1;
+        ok( thread && !WaitForSingleObject( thread, WAIT_BOUND ), "it does not end\n" );
+        CloseHandle( thread );
+        if (!for_good && !missed)
+            ok( factory_reach( &stopped_factory.released, 5 ), "%ld packets of 5\n", stopped_factory.released );
+        factory_close( &stopped_factory );
+    }
+    ok( !missed, "2.2 round %d: %ld packets of %ld\n", i, stopped_factory.released, made + 1 );
+}
+
+/* 2.2 a thread that is suspended in a release keeps nobody from working */
+START_TEST( factory_release_suspended )
+{
+    stop_releaser( FALSE );
+}
+
+/* 2.2 ... nor does one that is terminated there */
+START_TEST( factory_release_terminated )
+{
+    stop_releaser( TRUE );
+}

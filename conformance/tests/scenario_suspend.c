@@ -281,3 +281,64 @@ START_TEST( scenario_suspend_context )
     kit_check();
     CloseHandle( read_event );
 }
+
+/* --- somebody suspends the one who suspends it: B28 --- */
+
+static volatile LONG stopper_done, stopped_times, stopper_failed;
+static HANDLE stopper_target;
+
+static DWORD WINAPI stopper_thread( void *arg )
+{
+    CONTEXT context;
+
+    (void)arg;
+    while (!stopper_done)
+    {
+        if (SuspendThread( stopper_target ) == ~0u) InterlockedIncrement( &stopper_failed );
+        context.ContextFlags = CONTEXT_CONTROL;
+        if (!GetThreadContext( stopper_target, &context )) InterlockedIncrement( &stopper_failed );
+        if (ResumeThread( stopper_target ) == ~0u) InterlockedIncrement( &stopper_failed );
+        InterlockedIncrement( &stopped_times );
+    }
+    return 0;
+}
+
+/* A profiler suspends the worker over and over; a collector suspends the profiler, wherever it is, and then the worker.
+   Windows ends a call of the profiler before it stands still, so the collector waits for nobody. */
+START_TEST( scenario_suspend_suspender )
+{
+    struct kit_sched *sched;
+    struct kit_worker *worker;
+    int i, failed = 0;
+    CONTEXT context;
+    HANDLE stopper;
+
+    if (!kit_open()) return;
+    read_event = CreateEventW( NULL, FALSE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, read_body, NULL );
+    if (!worker) return;
+    kit_start();
+    while (!read_tib && !sched->timeouts) Sleep( 1 );
+    stopper_target = worker->thread;
+    stopper = CreateThread( NULL, 0, stopper_thread, NULL, 0, NULL );
+    while (stopper && !stopped_times) SwitchToThread();
+    for (i = 0; stopper && i < CONTEXT_READS; i++)
+    {
+        if (SuspendThread( stopper ) == ~0u) failed++;
+        if (SuspendThread( worker->thread ) == ~0u) failed++;
+        context.ContextFlags = CONTEXT_CONTROL;
+        if (!GetThreadContext( worker->thread, &context )) failed++;
+        if (ResumeThread( worker->thread ) == ~0u) failed++;
+        if (ResumeThread( stopper ) == ~0u) failed++;
+        if (i % 4 == 3) Sleep( 1 );
+    }
+    stopper_done = 1;
+    ok( stopper && !WaitForSingleObject( stopper, KIT_LIMIT ), "the profiler does not end\n" );
+    read_done = 1;
+    kit_finish();
+    ok( !failed && !stopper_failed, "%d and %ld calls failed\n", failed, stopper_failed );
+    kit_check();
+    CloseHandle( stopper );
+    CloseHandle( read_event );
+}

@@ -487,7 +487,7 @@ static inline uint32_t ums_preempters_since( struct ums_scheduler *s, uint32_t b
 }
 void ums_worker_go_home( struct ums_context *w );
 void ums_worker_give_way( struct ums_context *w );
-/* A worker that suspends or resumes another one must not be stopped in between. more: 1 or -1. */
+/* The worker must not be stopped in between. more: 1 or -1. */
 void ums_worker_busy( struct ums_context *w, int more );
 int  ums_worker_block( struct ums_context *w, uintptr_t payload );
 int  ums_worker_queue( struct ums_context *w, uint64_t *word, uint64_t next );
@@ -569,5 +569,18 @@ _Static_assert( offsetof( struct ums_context, context_lock ) == 0x4f8,
 _Static_assert( offsetof( struct ums_context, word ) == 0x518, "end of RTL_UMS_CONTEXT" );
 _Static_assert( offsetof( struct ums_context, sp ) == 0x520, "the switch's line" );
 _Static_assert( offsetof( struct ums_context, park ) == 0x560, "behind it" );
+
+/* ---- holders.c ---- */
+
+/* The calling thread (self: its context, or NULL) keeps another one suspended, has a handle of its own open, or
+   has said that it does something for others, and has not done it yet: it must not be stopped before. A
+   worker is busy; another thread is noted, and whoever in this process suspends or terminates it waits. So
+   it must not wait for another thread in between: that one may want to stop it. more: 1 or -1; 0 does
+   nothing. */
+void ums_hold_self( struct ums_context *self, int more );
+/* The thread is not a worker, and stands still. Is it in between? */
+int  ums_thread_holds( uint32_t tid );
+/* It has been waited for in vain. */
+void ums_thread_forget_hold( uint32_t tid );
 
 #endif /* UMS_CORE_H */

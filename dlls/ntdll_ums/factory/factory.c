@@ -13,6 +13,7 @@
  * looks.
  */
 
+#include "core/ums_core.h"
 #include "factory.h"
 #include "factory_guess.h"
 
@@ -193,9 +194,19 @@ int ums_queue_must_return( const struct ums_queue *q )
     return (atomic_load( &q->moving ) || ums_queue_has_fetched( q )) && !ums_queue_is_served( q );
 }
 
+/* Whoever sets the mark wakes the manager, so no thread must be stopped in between. */
+static void ask_manager( _Atomic uint32_t *mark )
+{
+    struct ums_context *self = ke_current();
+
+    ums_hold_self( self, 1 );
+    if (!atomic_exchange( mark, 1 )) ke_manager_wake();
+    ums_hold_self( self, -1 );
+}
+
 static void factory_check( struct ums_factory *f )
 {
-    if (ums_factory_wants( f ) && !atomic_exchange( &f->asked, 1 )) ke_manager_wake();
+    if (ums_factory_wants( f )) ask_manager( &f->asked );
 }
 
 /* Something of the queue has changed. While packets wait, hands in the kernel must be watched: they
@@ -208,7 +219,7 @@ void ums_queue_check( struct ums_queue *q )
     if (!word.pending) return;
     if (word.running >= q->concurrency)
     {
-        if (atomic_load( &q->in_kernel ) && !atomic_exchange( &q->watched, 1 )) ke_manager_wake();
+        if (atomic_load( &q->in_kernel )) ask_manager( &q->watched );
         return;
     }
     made = ums_pool_made( &ums_factory_pool );

@@ -345,10 +345,14 @@ static void manager( void *arg )
     ums_thread_ends( THREAD_SERVICE );
 }
 
+/* A thread that was stopped in here would leave no manager although it says that it makes one, or one that is
+   not woken: then no factory would get a thread any more. */
 void ke_manager_wake( void )
 {
+    struct ums_context *self = ke_current();
     HANDLE thread;
 
+    ums_hold_self( self, 1 );
     atomic_fetch_add( &asked, 1 );
     if (!atomic_exchange( &alive, 1 ))
     {
@@ -357,6 +361,7 @@ void ke_manager_wake( void )
         else NtClose( thread );
     }
     else if (atomic_exchange( &asleep, 0 )) NtSetEvent( event, NULL );
+    ums_hold_self( self, -1 );
 }
 
 /* Two rounds, because one may be in progress. With a limit: the thread may be impossible to make, or

@@ -74,13 +74,16 @@ enum how_long ums_read_timeout( uint64_t pointer, struct ums_context *self, int6
 }
 
 /* If the timer does not run yet, take the worker home and start the timer; this wait is then made
-   in the host's call. */
+   in the host's call. A worker that was terminated in between would leave a handle of the new thread, or
+   no timer although it says that it makes one; so it is busy. */
 int ums_has_timer( struct ums_context *self, const struct ums_call *call )
 {
     if (ke_timer_runs()) return 1;
     ums_worker_go_home( self );
     inside_enter( &self->inside, call->sp );
+    ums_hold_self( self, 1 );
     ke_timer_start();
+    ums_hold_self( self, -1 );
     inside_leave( &self->inside );
     return 0;
 }

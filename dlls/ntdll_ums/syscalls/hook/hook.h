@@ -255,7 +255,7 @@ uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct u
 void ums_note_breakpoints( struct ums_context *w, const void *context );
 /* The id of a thread, 0 if it does not belong to this process; the scheduler or live worker of a
    thread, NULL if it is neither. Both enter the kernel. */
-uint32_t ums_thread_id( void *thread );
+uint32_t ums_thread_id( void *thread, struct ums_context *self );
 struct ums_context *ums_context_of_handle( void *thread, struct ums_context *self );
 
 /* hook_sigsys.c: once, when the hook is in place */

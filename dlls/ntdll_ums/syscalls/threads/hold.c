@@ -16,13 +16,6 @@
 #include "host/ke_win32.h"
 #include "syscalls/threads/threads.h"
 
-/* A worker must not be stopped while it keeps its target or the target's carrier suspended, or
-   before it has told a scheduler. (If a plain thread is stopped there, they stay as they are.) */
-void ums_hold_self( struct ums_context *self, int more )
-{
-    if (self && self->kind == CONTEXT_WORKER) ums_worker_busy( self, more );
-}
-
 /* Call this in a loop that waits for another thread: that one may be waiting for this one. */
 void ums_let_others_go_on( struct ums_context *self )
 {
@@ -42,59 +35,44 @@ static int is_busy( HANDLE thread, const struct ums_context *target )
     return atomic_load( &target->busy ) != 0;
 }
 
-/* Call this before a suspension. If several threads suspended the worker in turn, and each found it
-   in such a section, they would together keep it from leaving the section. The wait has a limit:
-   another process may have ended the thread there, which the call that follows reports. */
-static void wait_while_busy( const struct ums_context *target, struct ums_context *self )
+void ums_wait_while_busy( const struct ums_context *target )
 {
     int64_t begin = ke_clock();
 
-    while (atomic_load( &target->busy ) && !ums_give_up( begin, "a busy worker" ))
-        ums_let_others_go_on( self );
+    while (atomic_load( &target->busy ) && !ums_give_up( begin, "a busy worker" )) SwitchToThread();
 }
 
-/* Suspend the thread at a place where nobody waits for it. */
-static int hold_still( HANDLE thread, const struct ums_context *target, struct ums_context *self )
-{
-    while (wait_while_busy( target, self ), !ums_suspend_native( thread, NULL ))
-    {
-        if (!is_busy( thread, target )) return 1;
-        ums_resume_worker( thread, target, NULL );
-        ums_let_others_go_on( self );
-    }
-    return 0;
-}
-
-/* The same with the program's call. Its handle may have too few rights, so open another one. */
-NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *target,
-                            uint32_t tid, struct ums_context *self )
+/* The program's handle may have too few rights, so open another one. */
+NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid, int *busy )
 {
     HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
-    NTSTATUS status;
+    NTSTATUS status = native( call );
 
-    wait_while_busy( target, self );
-    if (!(status = native( call )) && own && is_busy( own, target ))
-    {
-        ums_resume_worker( own, target, NULL );
-        ums_let_others_go_on( self );
-        hold_still( own, target, self );
-    }
+    *busy = !status && own && is_busy( own, target );
+    if (*busy) ums_resume_worker( own, target, NULL );
     if (own) CloseHandle( own );
     return status;
 }
 
 /* From here on nobody can execute the worker, and a resume waits. *stopped: the worker had been
-   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended. */
+   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended, or too many
+   threads suspend it for too long. */
 int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
                        int *stopped )
 {
+    int64_t begin = ke_clock();
     uint64_t word = 0;
     uint32_t count;
 
     if (!ums_context_ref( target, tid )) return 0;
     ums_hold_self( self, 1 );
     while ((count = ums_context_suspending( target, &word )) == SUSPEND_WAIT)
+    {
         ums_let_others_go_on( self );
+        if (!ums_give_up( begin, "another suspension of a worker, to suspend it too" )) continue;
+        count = SUSPEND_MAX;                    /* whoever made it may have been terminated */
+        break;
+    }
     *stopped = !count && (word & WORD_STOPPED);
     if (count != SUSPEND_MAX) return 1;
     ums_hold_self( self, -1 );
@@ -152,16 +130,24 @@ void ums_let_go_word( struct ums_context *self, struct ums_context *target )
    worker that the hold itself has stopped keeps the hold's suspension (ums_worker_stopped). */
 int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold )
 {
-    uint32_t tid = atomic_load( &target->tid );
+    uint32_t tid;
     uint64_t word;
 
-    if (!tid || !ums_hold_word( self, target, tid, HOLD_ANY )) return 0;
-    word = atomic_load( &target->word );
-    hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME |
-                               SYNCHRONIZE, FALSE, tid );
-    /* stopped before, and resumed since: nobody can resume or execute it now */
-    hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
-                 hold_still( hold->thread, target, self );
+    for (;; SwitchToThread())
+    {
+        ums_wait_while_busy( target );
+        if (!(tid = atomic_load( &target->tid )) || !ums_hold_word( self, target, tid, HOLD_ANY )) return 0;
+        word = atomic_load( &target->word );
+        hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME |
+                                   SYNCHRONIZE, FALSE, tid );
+        /* stopped before, and resumed since: nobody can resume or execute it now */
+        hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
+                     !ums_suspend_native( hold->thread, NULL );
+        if (!hold->held || !is_busy( hold->thread, target )) break;
+        ums_resume_worker( hold->thread, target, NULL );
+        CloseHandle( hold->thread );
+        ums_let_go_word( self, target );
+    }
     if (ums_worker_stopped( target )) hold->held = 0;
     return 1;
 }
@@ -186,6 +172,6 @@ void ums_let_go( struct ums_context *self, struct ums_context *target, struct ho
         if (atomic_load( &target->word ) & WORD_STOPPED) wait_for_suspenders( target );
         ums_resume_worker( hold->thread, target, NULL );
     }
+    if (hold->thread) CloseHandle( hold->thread );      /* while this one cannot be terminated */
     ums_let_go_word( self, target );
-    if (hold->thread) CloseHandle( hold->thread );
 }

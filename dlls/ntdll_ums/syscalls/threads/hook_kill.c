@@ -61,16 +61,16 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
 static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
                             struct ums_context *self )
 {
-    int on_it = self && self->kind == CONTEXT_WORKER && self->owner == target->scheduler, left;
+    int worker = self && self->kind == CONTEXT_WORKER, left;
     NTSTATUS status;
 
     if (!ums_has_access( (HANDLE)call->args[0], THREAD_TERMINATE )) return native( call );
     if (target->kind == CONTEXT_WORKER) return kill_worker( call, target, self );
     /* a worker that kills its own scheduler continues on another */
-    left = on_it && ums_worker_block( self, 0 );
-    ums_hold_self( self, 1 );
+    left = worker && self->owner == target->scheduler && ums_worker_block( self, 0 );
+    ums_hold_self( self, worker );              /* two schedulers may do this to each other */
     status = ums_kill_scheduler( call, target, self );
-    ums_hold_self( self, -1 );
+    ums_hold_self( self, -worker );
     if (left) ums_worker_back( self );
     return status;
 }
@@ -85,41 +85,58 @@ static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
 }
 
 /* May the thread be terminated where it stands? Not if it is handing out a packet of a worker factory: the
-   packet, or the hand that waits for it, would be lost. Nor if it is ending the wait of a worker. */
+   packet, or the hand that waits for it, would be lost. Nor if it is ending the wait of a worker, or holds
+   one. */
 static int may_end_there( uint32_t tid, const CONTEXT *registers )
 {
-    if (ums_is_ending_wait( tid, registers )) return 0;
+    if (ums_is_ending_wait( tid, registers ) || ums_thread_holds( tid )) return 0;
     if (ums_is_in_moved_wait( tid, registers )) return 1;
     return !ums_pool_made( &ums_factory_pool ) || !ums_is_in_our_code( registers ) ||
            is_hand_in_call( ums_hand_of_thread( tid ), registers );
 }
 
-static NTSTATUS kill_plain( struct ums_call *call )
+/* Returns 0 if the thread must advance first; then it is no longer suspended. */
+static int try_to_kill_plain( struct ums_call *call, uint32_t tid, NTSTATUS *status )
 {
-    HANDLE thread = (HANDLE)call->args[0], own;
-    uint32_t tid = ums_pool_made( &ums_factory_pool ) || ums_waits_here ? ums_thread_id( thread ) : 0;
+    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
+    int stopped = own && !ums_suspend_native( own, NULL ), done = 1;
     CONTEXT context;
-    NTSTATUS status;
 
-    own = tid && ums_has_access( thread, THREAD_TERMINATE )
-          ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid ) : NULL;
-    if (!own) return native( call );
-    while (!ums_suspend_native( own, NULL ))
-    {
-        context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
-        if (ums_get_context_native( own, &context ) || may_end_there( tid, &context )) break;
-        ums_resume_native( own, NULL );
-        ke_let_advance();
-    }
-    if (!(status = native( call )))
+    context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+    if (stopped) done = ums_get_context_native( own, &context ) || may_end_there( tid, &context );
+    if (done) *status = native( call );
+    if (stopped && (!done || *status)) ums_resume_native( own, NULL );
+    if (own && done && !*status)
     {
         hand_killed( tid );
         ke_timer_killed( tid );
         ums_objects_thread_gone( tid );
     }
-    else ums_resume_native( own, NULL );
-    CloseHandle( own );
-    return status;
+    if (own) CloseHandle( own );
+    return done;
+}
+
+/* A thread that was terminated in a try would leave the other one suspended, and a handle. Between two tries
+   it may be: the other one may be waiting for that. */
+static NTSTATUS kill_plain( struct ums_call *call, struct ums_context *self )
+{
+    HANDLE thread = (HANDLE)call->args[0];
+    uint32_t tid = ums_pool_made( &ums_factory_pool ) || ums_waits_here ? ums_thread_id( thread, self ) : 0;
+    int64_t begin = ke_clock();
+    NTSTATUS status;
+    int done;
+
+    if (!tid || !ums_has_access( thread, THREAD_TERMINATE )) return native( call );
+    for (;;)
+    {
+        ums_hold_self( self, 1 );
+        done = try_to_kill_plain( call, tid, &status );
+        ums_hold_self( self, -1 );
+        if (done) return status;
+        if (ums_thread_holds( tid ) && ums_give_up( begin, "a thread that holds a worker, to terminate it" ))
+            ums_thread_forget_hold( tid );
+        ke_let_advance();
+    }
 }
 
 /* The calling thread ends. */
@@ -150,7 +167,8 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     (void)row;
     if (target && target != self) return (uint64_t)kill_other( call, target, self );
     if (!target && thread && thread != GetCurrentThread() &&
-        ums_thread_id( thread ) != GetCurrentThreadId()) return (uint64_t)kill_plain( call );
+        ums_thread_id( thread, self ) != GetCurrentThreadId())
+        return (uint64_t)kill_plain( call, self );
     ums_object_thread_ends( target, call->sp );
     ums_hud_thread_ends( (uint32_t)call->args[1] );
     ums_keeper_dismiss( self );

@@ -13,10 +13,10 @@
 #include <winternl.h>
 #include "core/ums_core.h"
 #include "host/asm_offsets.h"
-#include "syscalls/hook/hook.h"
 #include "host/ke_timer.h"
 #include "host/ke_win32.h"
 #include "record/record_host.h"
+#include "syscalls/threads/threads.h"
 #include "umsnt.h"
 #include "private/ums_private.h"
 
@@ -25,26 +25,26 @@
 
 void (*ums_child_hook)( HANDLE process );
 
-static NTSTATUS native( struct ums_call *call )
-{
-    return (NTSTATUS)ums_call_native( call, NULL );
-}
-
 /* The id of a thread of this process, or 0. The handle may lack the right to query, for example if
-   it can only suspend; then a duplicate with that right is used. */
-uint32_t ums_thread_id( HANDLE thread )
+   it can only suspend; then a duplicate with that right is used. A worker that was terminated
+   meanwhile would leave it. */
+uint32_t ums_thread_id( HANDLE thread, struct ums_context *self )
 {
     struct thread_basic_info info;
     ULONG size = sizeof(info);
     NTSTATUS status = NtQueryInformationThread( thread, ThreadBasicInformation, &info, size, NULL );
     HANDLE copy;
 
-    if (status == STATUS_ACCESS_DENIED &&
-        DuplicateHandle( GetCurrentProcess(), thread, GetCurrentProcess(), &copy,
-                         THREAD_QUERY_INFORMATION, FALSE, 0 ))
+    if (status == STATUS_ACCESS_DENIED)
     {
-        status = NtQueryInformationThread( copy, ThreadBasicInformation, &info, size, NULL );
-        CloseHandle( copy );
+        ums_hold_self( self, 1 );
+        if (DuplicateHandle( GetCurrentProcess(), thread, GetCurrentProcess(), &copy,
+                             THREAD_QUERY_INFORMATION, FALSE, 0 ))
+        {
+            status = NtQueryInformationThread( copy, ThreadBasicInformation, &info, size, NULL );
+            CloseHandle( copy );
+        }
+        ums_hold_self( self, -1 );
     }
     if (status || (DWORD)(ULONG_PTR)info.pid != GetCurrentProcessId()) return 0;
     return (DWORD)(ULONG_PTR)info.tid;
@@ -56,7 +56,7 @@ struct ums_context *ums_context_of_handle( HANDLE thread, struct ums_context *se
     uint32_t tid;
 
     if (thread == GetCurrentThread()) return self;
-    return (tid = ums_thread_id( thread )) ? ums_context_of_thread( tid ) : NULL;
+    return (tid = ums_thread_id( thread, self )) ? ums_context_of_thread( tid ) : NULL;
 }
 
 /* The caller continues as the only thread, through DLL_PROCESS_DETACH: no scheduler is left that

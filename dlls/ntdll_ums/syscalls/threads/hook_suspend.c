@@ -48,15 +48,59 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
                                struct ums_context *self )
 {
     const int other = tid && tid != GetCurrentThreadId();
+    const int busy = other && self && self->kind == CONTEXT_WORKER;
     struct ums_scheduler *s = target && other ? target->scheduler : NULL;
     NTSTATUS status;
 
-    ums_hold_self( self, other );               /* if it were stopped here, the number would stay up */
+    ums_hold_self( self, busy );                /* if it were stopped here, the number would stay up */
     if (s) ums_preempter_begins( s );
     status = native( call );
-    if (!status && other) ums_let_leave( tid, s );
+    if (!status && other) ums_let_leave( tid, s, self );
     if (s) ums_preempter_ends( s );
-    ums_hold_self( self, -other );
+    ums_hold_self( self, -busy );
+    return status;
+}
+
+/* The worker has ended, its thread not yet. */
+static NTSTATUS suspend_ending( struct ums_call *call, const struct ums_context *ending, uint32_t tid,
+                                struct ums_context *self )
+{
+    NTSTATUS status;
+    int busy;
+
+    do
+    {
+        ums_wait_while_busy( ending );
+        ums_hold_self( self, 1 );
+        status = ums_suspend_try( call, ending, tid, &busy );
+        ums_hold_self( self, -1 );
+    }
+    while (busy);
+    return status;
+}
+
+/* The worker was stopped while it ran, and resumed since. Its thread stays suspended once until the worker
+   is executed, so a further suspension is only counted. */
+static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_context *target,
+                                struct ums_context *self )
+{
+    int stopped, busy, made;
+    NTSTATUS status;
+
+    do
+    {
+        ums_wait_while_busy( target );
+        if (!ums_suspend_begin( self, target, tid, &stopped )) return native( call );
+        if (stopped)
+        {
+            ums_suspend_end( self, target, 1 );
+            return (NTSTATUS)ums_store_ulong( call->args[1], 0 );
+        }
+        status = ums_suspend_try( call, target, tid, &busy );
+        if ((made = !status && !busy)) ums_worker_stopped( target );
+        ums_suspend_end( self, target, made );
+    }
+    while (busy);
     return status;
 }
 
@@ -64,28 +108,15 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
                               struct ums_context *self )
 {
     HANDLE thread = (HANDLE)call->args[0];
-    uint32_t tid = thread == GetCurrentThread() ? GetCurrentThreadId() : ums_thread_id( thread );
+    uint32_t tid = thread == GetCurrentThread() ? GetCurrentThreadId() : ums_thread_id( thread, self );
     struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
-    NTSTATUS status;
-    int stopped;
 
     (void)row;
     if (!target && tid && (ending = ums_context_of_ending( tid )))
-        return (uint64_t)ums_suspend_still( call, ending, tid, NULL );
+        return (uint64_t)suspend_ending( call, ending, tid, self );
     if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid, target, self );
     if (target == self) return suspend_self( call, self );
-
-    /* The worker was stopped while it ran, and resumed since. Its thread stays suspended once until
-       the worker is executed, so a further suspension is only counted. */
-    if (!ums_suspend_begin( self, target, tid, &stopped )) return (uint64_t)native( call );
-    if (stopped)
-    {
-        ums_suspend_end( self, target, 1 );
-        return ums_store_ulong( call->args[1], 0 );
-    }
-    if (!(status = ums_suspend_still( call, target, tid, self ))) ums_worker_stopped( target );
-    ums_suspend_end( self, target, !status );
-    return (uint64_t)status;
+    return (uint64_t)suspend_worker( call, tid, target, self );
 }
 
 /* A scheduler that stood still in a call of its worker has kept a worker that was suspended or killed

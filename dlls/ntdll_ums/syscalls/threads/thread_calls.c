@@ -145,7 +145,8 @@ static int stands_there( HANDLE thread, uint32_t tid, const struct ums_scheduler
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
     return !ums_get_context_native( thread, &context ) &&
-           (ums_is_ending_wait( tid, &context ) || is_between( s, &context ));
+           (ums_is_ending_wait( tid, &context ) || is_between( s, &context ) ||
+            ums_thread_holds( tid ));
 }
 
 /* Its registers are not known while it runs. */
@@ -167,25 +168,33 @@ static void let_advance( uint32_t tid, int tries )
 /* If another thread has suspended it there before, or stops it for a moment now, it does not run when we
    resume it: such tries have a limit. Otherwise it is given as long as it needs: nobody else would get
    the lock, this thread included. */
-void ums_let_leave( uint32_t tid, const struct ums_scheduler *s )
+void ums_let_leave( uint32_t tid, const struct ums_scheduler *s, struct ums_context *self )
 {
-    HANDLE thread = ums_waits_here || s
-                    ? OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid ) : NULL;
     int64_t begin = ke_clock();
     int tries = 0, stopped = 0;
+    HANDLE thread;
     ULONG before;
 
-    if (!thread) return;
-    while (stopped < TRIES && stands_there( thread, tid, s ))
+    if (!ums_waits_here && !s && !ums_thread_holds( tid )) return;
+    ums_hold_self( self, 1 );
+    thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
+    while (thread && stopped < TRIES && stands_there( thread, tid, s ))
     {
-        if (ums_give_up( begin, "a suspended thread to end a wait or a switch" )) break;
+        if (ums_give_up( begin, "a suspended thread to end a wait, a switch or a hold" ))
+        {
+            ums_thread_forget_hold( tid );
+            break;
+        }
+        ums_hold_self( self, -1 );              /* it may be suspending this one */
         if (!ums_resume_native( thread, &before ) && before <= 1) let_advance( tid, tries++ );
         else
         {
             stopped++;
             SwitchToThread();
         }
+        ums_hold_self( self, 1 );
         if (ums_suspend_native( thread, NULL )) break;
     }
-    CloseHandle( thread );
+    if (thread) CloseHandle( thread );
+    ums_hold_self( self, -1 );
 }

@@ -36,25 +36,26 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers );
    real? */
 int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers );
 /* A thread that is not a worker was just suspended: let it run until it stands still somewhere else. s: its
-   scheduler, or NULL. */
-void ums_let_leave( uint32_t tid, const struct ums_scheduler *s );
+   scheduler, or NULL. self: the calling one. */
+void ums_let_leave( uint32_t tid, const struct ums_scheduler *s, struct ums_context *self );
 
 /* ---- hold.c ---- */
-
-/* A worker must not be stopped while it keeps its target or the target's carrier suspended, or
-   before it has told a scheduler. (If a plain thread is stopped there, they stay as they are.)
-   more: 1 or -1. */
-void ums_hold_self( struct ums_context *self, int more );
 
 /* Call this in a loop that waits for another thread: that one may be waiting for this one. */
 void ums_let_others_go_on( struct ums_context *self );
 
-/* Make the program's suspension, so that the thread stands still where nobody waits for it. */
-NTSTATUS ums_suspend_still( struct ums_call *call, const struct ums_context *target, uint32_t tid,
-                            struct ums_context *self );
+/* Call this before a suspension, while nothing is held. If several threads suspended the worker in turn, and
+   each found it in a section that others wait for, they would together keep it from leaving the section. The
+   wait has a limit: another process may have ended the thread there, which the call that follows reports. */
+void ums_wait_while_busy( const struct ums_context *target );
+
+/* Make the program's suspension. *busy: the thread stood in such a section, and is no longer suspended: let go
+   of everything, and try again. */
+NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid, int *busy );
 
 /* From here on nobody can execute the worker, and a resume waits. *stopped: the worker had been
-   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended. */
+   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended, or too many
+   threads suspend it for too long. */
 int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
                        int *stopped );
 void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made );

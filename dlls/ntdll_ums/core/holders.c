@@ -1,0 +1,59 @@
+/*
+ * Sections in which a thread must be neither suspended nor terminated: others would wait for it.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A worker is busy meanwhile. Another thread has a slot here. Only the thread itself writes its slot, so
+ * one that stands still stays in the section or out of it. One that another process terminated stays in
+ * it until somebody has waited for it in vain. Those that find no slot free are not noted.
+ */
+#include "ums_core.h"
+
+#define HOLDERS 32
+
+static _Atomic uint64_t holders[HOLDERS];       /* thread id << 32 | how many sections deep */
+
+static _Atomic uint64_t *holder( uint32_t tid )
+{
+    int i;
+
+    for (i = 0; i < HOLDERS; i++) if (atomic_load( &holders[i] ) >> 32 == tid) return &holders[i];
+    return NULL;
+}
+
+static void hold_thread( int more )
+{
+    uint32_t tid = ke_thread_id();
+    _Atomic uint64_t *slot = holder( tid );
+    uint64_t word, none;
+    int i;
+
+    if (slot)
+    {
+        word = atomic_load( slot ) + (uint64_t)(int64_t)more;
+        atomic_store( slot, (uint32_t)word ? word : 0 );
+    }
+    else if (more > 0)
+        for (i = 0; i < HOLDERS; i++)
+            if (none = 0, atomic_compare_exchange_strong( &holders[i], &none, (uint64_t)tid << 32 | 1 )) break;
+}
+
+void ums_hold_self( struct ums_context *self, int more )
+{
+    if (!more) return;
+    if (self && self->kind == CONTEXT_WORKER) ums_worker_busy( self, more );
+    else hold_thread( more );
+}
+
+int ums_thread_holds( uint32_t tid )
+{
+    return holder( tid ) != NULL;
+}
+
+void ums_thread_forget_hold( uint32_t tid )
+{
+    _Atomic uint64_t *slot = holder( tid );
+
+    if (slot) atomic_store( slot, 0 );
+}
