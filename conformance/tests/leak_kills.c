@@ -22,7 +22,7 @@ static volatile LONG wrong, begun, target_ends;
 static PUMS_COMPLETION_LIST shared_list, other_list;
 static HANDLE target, weak_target;              /* of the victim; the second one only to suspend */
 static HANDLE objects[3];                       /* an event, a semaphore, a mutex */
-static HANDLE prey[8];                          /* plain threads that wait */
+static HANDLE prey[4];                          /* plain threads that wait */
 
 static void check_that( BOOL condition )
 {
@@ -170,7 +170,7 @@ static void owners( int rounds )
 /* leak tests: workers that are terminated while they wait */
 START_TEST( leak_kills )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 4, i;
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 10, i;
 
     if (!(shared_list = list_create())) return;
     objects[0] = CreateEventA( NULL, FALSE, FALSE, NULL );
@@ -291,7 +291,7 @@ static void hunters( int rounds )
 
 static void kill_callers( BOOL plain_ones )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 4;
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 10;
 
     shared_list = list_create();
     other_list = list_create();
@@ -299,7 +299,7 @@ static void kill_callers( BOOL plain_ones )
     plain = plain_ones;
     check_flat( "suspenders", suspenders, rounds, ANY_MEMORY );
     check_flat( "meddlers with a worker", meddlers, rounds, ANY_MEMORY );
-    check_flat( "hunters", hunters, rounds / 4, ANY_MEMORY );
+    check_flat( "hunters", hunters, rounds / 3, ANY_MEMORY );
     ok( !wrong, "%ld things did not go as they should\n", wrong );
     pDeleteUmsCompletionList( shared_list );
     pDeleteUmsCompletionList( other_list );
