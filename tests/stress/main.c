@@ -11,7 +11,7 @@
  * context can be deleted then; after every step it finds its thread id, TLS, stack, registers and context; what workers
  * count together comes out; no handle is left. When it does not, or nothing moves for a while, the seed and everybody's
  * state are printed. --hold: and the process stays for a debugger. --without=LETTERS, to find out what it takes: k kill,
- * s suspend workers, c schedulers, l schedulers leave, n workers make workers, w waits, r checked registers, a waits without
+ * s suspend workers, c schedulers, m those who do that, l schedulers leave, n workers make workers, w waits, r checked registers, a waits without
  * kernel objects.
  */
 #include <stdio.h>
@@ -174,12 +174,14 @@ static void round_of( ULONGLONG ms )
 {
     ULONGLONG start = GetTickCount64();
     HANDLE meddlers[MEDDLERS];
+    unsigned int moment = seed * 23;
 
     begin( meddlers );
     while (!all_ended())
     {
         Sleep( 5 );
         watch();
+        meddler_stop( meddlers[pick( &moment, MEDDLERS )], &moment );
         replace_schedulers();
         if (GetTickCount64() - start > ms) InterlockedExchange( &stopping, 1 );
     }

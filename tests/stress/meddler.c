@@ -75,6 +75,23 @@ static void alert_all( void )
     }
 }
 
+/* What a collector does: the meddler stands still wherever it is, in the middle of a suspension or of a kill, and
+   others can be suspended meanwhile. The main thread: it takes no lock, and waits for nobody, until the meddler goes on. */
+void meddler_stop( HANDLE meddler, unsigned int *seed )
+{
+    struct task *task = &tasks[pick( seed, (unsigned int)slot_count )];
+    unsigned int i;
+
+    if (!allowed( 'm' ) || SuspendThread( meddler ) == (DWORD)-1) return;
+    for (i = pick( seed, 3 ); i; i--)
+    {
+        if (!task_meddle( task )) continue;
+        suspend( task, seed );
+        task_leave_alone( task );
+    }
+    ResumeThread( meddler );
+}
+
 static void look( struct task *task )
 {
     BOOLEAN flag;

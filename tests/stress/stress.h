@@ -28,7 +28,7 @@
 
 /* --without=LETTERS */
 extern const char *without;
-BOOL allowed( char letter );                    /* k kill, s suspend, l leave, c suspend schedulers, w waits, n new
+BOOL allowed( char letter );                    /* k kill, s suspend, l leave, c suspend schedulers, m meddlers, w waits, n new
                                                    ones by workers, r registers, a waits.c */
 
 enum                                            /* task.killable */
@@ -174,6 +174,8 @@ extern volatile LONG away;                      /* a scheduler is on its way out
 
 extern CRITICAL_SECTION sched_lock;             /* of plain threads: sched.thread is not closed */
 DWORD WINAPI meddler_thread( void *arg );
+/* Main thread: suspend a meddler for a moment, and workers meanwhile. */
+void meddler_stop( HANDLE meddler, unsigned int *seed );
 void wait_a_little( unsigned int *seed );
 
 /* ---- report.c ---- */

@@ -61,22 +61,24 @@ int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uin
                        int *stopped )
 {
     int64_t begin = ke_clock();
+    uint32_t count = SUSPEND_MAX;
     uint64_t word = 0;
-    uint32_t count;
 
-    if (!ums_context_ref( target, tid )) return 0;
     ums_hold_self( self, 1 );
-    while ((count = ums_context_suspending( target, &word )) == SUSPEND_WAIT)
+    if (ums_context_ref( target, tid ))
     {
-        ums_let_others_go_on( self );
-        if (!ums_give_up( begin, "another suspension of a worker, to suspend it too" )) continue;
-        count = SUSPEND_MAX;                    /* whoever made it may have been terminated */
-        break;
+        while ((count = ums_context_suspending( target, &word )) == SUSPEND_WAIT)
+        {
+            ums_let_others_go_on( self );
+            if (!ums_give_up( begin, "another suspension of a worker, to suspend it too" )) continue;
+            count = SUSPEND_MAX;                /* whoever made it may have been terminated */
+            break;
+        }
+        *stopped = !count && (word & WORD_STOPPED);
+        if (count != SUSPEND_MAX) return 1;
+        ums_context_unref( target );
     }
-    *stopped = !count && (word & WORD_STOPPED);
-    if (count != SUSPEND_MAX) return 1;
     ums_hold_self( self, -1 );
-    ums_context_unref( target );
     return 0;
 }
 
@@ -86,8 +88,8 @@ void ums_suspend_end( struct ums_context *self, struct ums_context *target, int 
     uint64_t word = ums_context_suspend_made( target, made );
 
     if (!made) ums_worker_queue_stopped( target, word );
-    ums_hold_self( self, -1 );
     ums_context_unref( target );
+    ums_hold_self( self, -1 );
 }
 
 /* ---- holds ---- */
@@ -102,18 +104,18 @@ int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_
     uint64_t word;
     int join = 0;
 
-    if (!ums_context_ref( target, tid )) return 0;
-    while ((taken = ums_context_hold( target, which, join, &word )) == HOLD_WAIT)
+    ums_hold_self( self, 1 );                   /* before the hold: whoever waits for it must not wait long */
+    if (ums_context_ref( target, tid ))
     {
-        SwitchToThread();
-        join = join || ums_give_up( begin, "another hold of a worker to end" );
+        while ((taken = ums_context_hold( target, which, join, &word )) == HOLD_WAIT)
+        {
+            ums_let_others_go_on( self );
+            join = join || ums_give_up( begin, "another hold of a worker to end" );
+        }
+        if (taken == HOLD_TAKEN) return 1;
+        ums_context_unref( target );
     }
-    if (taken == HOLD_TAKEN)
-    {
-        ums_hold_self( self, 1 );
-        return 1;
-    }
-    ums_context_unref( target );
+    ums_hold_self( self, -1 );
     return 0;
 }
 
@@ -121,8 +123,8 @@ int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_
 void ums_let_go_word( struct ums_context *self, struct ums_context *target )
 {
     ums_worker_queue_stopped( target, ums_context_let_go( target ) );
-    ums_hold_self( self, -1 );
     ums_context_unref( target );
+    ums_hold_self( self, -1 );
 }
 
 /* The system's suspend count of the thread is the counted one; at least 1 for a worker that was
