@@ -639,6 +639,7 @@ X( scenario_suspend, scenario_suspend_running, 30 )
 X( scenario_suspend, scenario_suspend_storm, 30 )
 X( scenario_suspend, scenario_suspend_context, 30 )
 X( scenario_suspend, scenario_suspend_suspender, 30 )
+X( scenario_suspend, scenario_suspend_scheduler_suspender, 30 )
 
 X( scenario_threads, scenario_thread_suspend_self, 60 )
 X( scenario_threads, scenario_thread_terminate_self, 30 )

@@ -303,9 +303,9 @@ static DWORD WINAPI stopper_thread( void *arg )
     return 0;
 }
 
-/* A profiler suspends the worker over and over; a collector suspends the profiler, wherever it is, and then the worker.
-   Windows ends a call of the profiler before it stands still, so the collector waits for nobody. */
-START_TEST( scenario_suspend_suspender )
+/* A profiler suspends the worker, or its scheduler, over and over; a collector suspends the profiler, wherever it is, and
+   then the worker. Windows ends a call of the profiler before it stands still, so the collector waits for nobody. */
+static void suspend_suspender( BOOL of_scheduler )
 {
     struct kit_sched *sched;
     struct kit_worker *worker;
@@ -320,7 +320,7 @@ START_TEST( scenario_suspend_suspender )
     if (!worker) return;
     kit_start();
     while (!read_tib && !sched->timeouts) Sleep( 1 );
-    stopper_target = worker->thread;
+    stopper_target = of_scheduler ? sched->thread : worker->thread;
     stopper = CreateThread( NULL, 0, stopper_thread, NULL, 0, NULL );
     while (stopper && !stopped_times) SwitchToThread();
     for (i = 0; stopper && i < CONTEXT_READS; i++)
@@ -341,4 +341,14 @@ START_TEST( scenario_suspend_suspender )
     kit_check();
     CloseHandle( stopper );
     CloseHandle( read_event );
+}
+
+START_TEST( scenario_suspend_suspender )
+{
+    suspend_suspender( FALSE );
+}
+
+START_TEST( scenario_suspend_scheduler_suspender )
+{
+    suspend_suspender( TRUE );
 }

@@ -33,32 +33,55 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     return (uint64_t)status;
 }
 
-/* A plain thread or a scheduler. A thread that is ending a wait is let go on for a moment, and so is a
-   scheduler in the middle of a switch. Whoever suspends the carrier's worker at that time must not take
-   the carrier for one that stands still for good, and leave the worker on it: the worker would run on,
-   suspended. So until this suspension is final it counts as that of a preempter (ke_preempt), which
-   tries again. The number is raised before the thread is suspended, and memory of schedulers is never
-   returned.
+#define TRIES 1000
 
-   A plain thread that is killed in here leaves the number one too high, for as long as the process
-   lives. Then a carrier that the program has suspended is no longer told from one that stands still for
-   a moment: whoever suspends its worker waits UMS_PATIENCE and leaves the worker where it is, until it
-   gives way. Nothing else reads the number. (A worker is busy meanwhile, and is not killed.) */
+/* A plain thread or a scheduler. Whoever suspends the carrier's worker meanwhile must not take the carrier for
+   one that stands still for good, and leave the worker on it: the worker would run on, suspended. So until this
+   suspension is final it counts as that of a preempter (ke_preempt), which tries again. The number is raised
+   before the thread is suspended, and memory of schedulers is never returned. */
+static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_scheduler *s,
+                                struct ums_context *self, enum leaves *leaves )
+{
+    NTSTATUS status;
+
+    ums_hold_self( self, 1 );                   /* if it were stopped here, the number would stay up */
+    if (s) ums_preempter_begins( s );
+    status = native( call );
+    *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s );
+    if (s) ums_preempter_ends( s );
+    ums_hold_self( self, -1 );
+    return status;
+}
+
+/* A thread that is ending a wait or holds a worker is let go on for a moment, and so is a scheduler in the middle
+   of a switch. If another thread has suspended it there before, or stops it for a moment now, it does not run
+   when we resume it: such tries have a limit. Otherwise it is given as long as it needs: nobody else would get
+   the lock, this thread included. Between two tries nothing is held: it may be suspending this thread. */
 static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_context *target,
                                struct ums_context *self )
 {
-    const int other = tid && tid != GetCurrentThreadId();
-    const int busy = other && self && self->kind == CONTEXT_WORKER;
-    struct ums_scheduler *s = target && other ? target->scheduler : NULL;
+    struct ums_scheduler *s = target ? target->scheduler : NULL;
+    int64_t begin = ke_clock();
+    int tries = 0, kept = 0;
+    enum leaves leaves;
     NTSTATUS status;
 
-    ums_hold_self( self, busy );                /* if it were stopped here, the number would stay up */
-    if (s) ums_preempter_begins( s );
-    status = native( call );
-    if (!status && other) ums_let_leave( tid, s, self );
-    if (s) ums_preempter_ends( s );
-    ums_hold_self( self, -busy );
-    return status;
+    if (!tid || tid == GetCurrentThreadId()) return native( call );
+    while (kept < TRIES)
+    {
+        status = try_to_suspend( call, tid, s, self, &leaves );
+        if (leaves == LEAVES_NOT) return status;
+        if (leaves == LEAVES) ums_let_advance( tid, tries++ );
+        else
+        {
+            kept++;
+            SwitchToThread();
+        }
+        if (!ums_give_up( begin, "a suspended thread to end a wait, a switch or a hold" )) continue;
+        ums_thread_forget_hold( tid );
+        break;
+    }
+    return native( call );
 }
 
 /* The worker has ended, its thread not yet. */

@@ -109,7 +109,6 @@ int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers )
 
 /* ---- a thread that ends a wait ---- */
 
-#define TRIES 1000
 #define MOMENTS 200
 
 int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
@@ -157,7 +156,7 @@ static int may_be_ending_wait( uint32_t tid )
 
 /* On a busy machine one moment may pass before the thread gets a processor. Then the next suspension finds
    it where it was, so it gets more moments with each try. */
-static void let_advance( uint32_t tid, int tries )
+void ums_let_advance( uint32_t tid, int tries )
 {
     int i = 0;
 
@@ -165,36 +164,16 @@ static void let_advance( uint32_t tid, int tries )
     while (++i < MOMENTS && (i < tries / 4 || may_be_ending_wait( tid )));
 }
 
-/* If another thread has suspended it there before, or stops it for a moment now, it does not run when we
-   resume it: such tries have a limit. Otherwise it is given as long as it needs: nobody else would get
-   the lock, this thread included. */
-void ums_let_leave( uint32_t tid, const struct ums_scheduler *s, struct ums_context *self )
+enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s )
 {
-    int64_t begin = ke_clock();
-    int tries = 0, stopped = 0;
+    enum leaves leaves = LEAVES_NOT;
     HANDLE thread;
     ULONG before;
 
-    if (!ums_waits_here && !s && !ums_thread_holds( tid )) return;
-    ums_hold_self( self, 1 );
-    thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
-    while (thread && stopped < TRIES && stands_there( thread, tid, s ))
-    {
-        if (ums_give_up( begin, "a suspended thread to end a wait, a switch or a hold" ))
-        {
-            ums_thread_forget_hold( tid );
-            break;
-        }
-        ums_hold_self( self, -1 );              /* it may be suspending this one */
-        if (!ums_resume_native( thread, &before ) && before <= 1) let_advance( tid, tries++ );
-        else
-        {
-            stopped++;
-            SwitchToThread();
-        }
-        ums_hold_self( self, 1 );
-        if (ums_suspend_native( thread, NULL )) break;
-    }
-    if (thread) CloseHandle( thread );
-    ums_hold_self( self, -1 );
+    if (!ums_waits_here && !s && !ums_thread_holds( tid )) return LEAVES_NOT;
+    if (!(thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid ))) return LEAVES_NOT;
+    if (stands_there( thread, tid, s ))
+        leaves = !ums_resume_native( thread, &before ) && before <= 1 ? LEAVES : LEAVES_LATER;
+    CloseHandle( thread );
+    return leaves;
 }

@@ -35,9 +35,18 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers );
 /* A plain thread or a scheduler: does it stand still in a wait for a local object that became
    real? */
 int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers );
-/* A thread that is not a worker was just suspended: let it run until it stands still somewhere else. s: its
-   scheduler, or NULL. self: the calling one. */
-void ums_let_leave( uint32_t tid, const struct ums_scheduler *s, struct ums_context *self );
+/* A thread that is not a worker was just suspended, and is resumed if it stands where others wait for it. s: its
+   scheduler, or NULL. */
+enum leaves
+{
+    LEAVES_NOT,                                 /* it may stay where it is */
+    LEAVES,                                     /* it runs again */
+    LEAVES_LATER                                /* it would, but another suspension keeps it */
+};
+enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s );
+/* Let a thread run that was resumed, the longer the more tries there have been. Its registers are not known
+   meanwhile. */
+void ums_let_advance( uint32_t tid, int tries );
 
 /* ---- hold.c ---- */
 
