@@ -123,6 +123,16 @@ ULONGLONG clock_ms( void )
     return (ULONGLONG)((double)now.QuadPart * 1000 / (double)frequency.QuadPart);
 }
 
+void run_us( int us )
+{
+    LARGE_INTEGER now, end, frequency;
+
+    QueryPerformanceFrequency( &frequency );
+    QueryPerformanceCounter( &end );
+    end.QuadPart += us * frequency.QuadPart / 1000000;
+    do QueryPerformanceCounter( &now ); while (now.QuadPart < end.QuadPart);
+}
+
 BOOL worker_wait( struct worker *worker, DWORD ms )
 {
     return WaitForSingleObject( worker->thread, ms ) == WAIT_OBJECT_0;

@@ -71,6 +71,8 @@ BOOL worker_wait( struct worker *worker, DWORD ms );
 
 /* Milliseconds by the performance counter: GetTickCount lags behind on a busy Wine. */
 ULONGLONG clock_ms( void );
+/* Run for so many microseconds: to come to another moment in each round, never as proof of order. */
+void run_us( int us );
 
 /* One-byte and pointer queries; -1 or NULL on failure. Any thread. */
 int   context_is_terminated( PUMS_CONTEXT context );

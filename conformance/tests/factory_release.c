@@ -328,16 +328,6 @@ static DWORD WINAPI release_some( void *arg )
     return 0;
 }
 
-static void wait_us( int us )
-{
-    LARGE_INTEGER now, end, frequency;
-
-    QueryPerformanceFrequency( &frequency );
-    QueryPerformanceCounter( &end );
-    end.QuadPart += us * frequency.QuadPart / 1000000;
-    do QueryPerformanceCounter( &now ); while (now.QuadPart < end.QuadPart);
-}
-
 /* A thread that releases is stopped a little later in each round, by the call. What it has released by then, and what others
    release while it stands still, finds a worker: it is the first release that makes one. */
 static void stop_releaser( BOOL for_good )
@@ -353,7 +343,7 @@ static void stop_releaser( BOOL for_good )
         if (!factory_open( &stopped_factory )) return;
         thread = CreateThread( NULL, 0, release_some, NULL, 0, NULL );
         while (thread && !stopped_begun) SwitchToThread();
-        wait_us( i * 7 % LATEST );
+        run_us( i * 7 % LATEST );
         if (for_good) TerminateThread( thread, 1 );
         else SuspendThread( thread );
         if (for_good) WaitForSingleObject( thread, WAIT_BOUND );

@@ -41,16 +41,6 @@ static DWORD WINAPI end_at_once( void *arg )
     return 0;
 }
 
-static void wait_us( int us )
-{
-    LARGE_INTEGER now, end, frequency;
-
-    QueryPerformanceFrequency( &frequency );
-    QueryPerformanceCounter( &end );
-    end.QuadPart += us * frequency.QuadPart / 1000000;
-    do QueryPerformanceCounter( &now ); while (now.QuadPart < end.QuadPart);
-}
-
 /* It runs the victim's part, alone on its scheduler, and is terminated by the main thread. */
 static void kill_worker( void (*proc)( struct worker *worker ), int us )
 {
@@ -65,7 +55,7 @@ static void kill_worker( void (*proc)( struct worker *worker ), int us )
     if (!sched_init( &sched )) return;
     check_that( sched_start( &sched ) && worker_create( &victim, shared_list, proc, NULL, 0 ) );
     while (!begun) SwitchToThread();
-    wait_us( us );
+    run_us( us );
     check_that( TerminateThread( victim.thread, 7 ) );
     check_that( worker_wait( &victim, WAIT_BOUND ) && sched_join( &sched ) && worker_delete( &victim ) );
     check_that( sched.entered_ok && !sched.bad && !sched.failed && !sched.timed_out );
@@ -88,7 +78,7 @@ static void kill_plain( void (*proc)( struct worker *worker ), int us )
     begun = 0;
     victim.thread = CreateThread( NULL, 0x10000, plain_thread, &victim, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL );
     while (!begun) SwitchToThread();
-    wait_us( us );
+    run_us( us );
     check_that( TerminateThread( victim.thread, 7 ) );
     join( victim.thread );
 }

@@ -246,6 +246,20 @@ static DWORD read_body( struct kit_worker *worker )
     return i;
 }
 
+/* A worker that yields and waits, and its scheduler; it runs. */
+static struct kit_worker *begin_reads( struct kit_sched **sched )
+{
+    struct kit_worker *worker;
+
+    if (!kit_open()) return NULL;
+    read_event = CreateEventW( NULL, FALSE, FALSE, NULL );
+    *sched = kit_add_sched( NULL );
+    if (!(worker = kit_add_worker( (*sched)->list, read_body, NULL ))) return NULL;
+    kit_start();
+    while (!read_tib && !(*sched)->timeouts) Sleep( 1 );
+    return worker;
+}
+
 /* As a debugger does it: suspend, GetThreadContext, resume, whatever the worker is doing. */
 START_TEST( scenario_suspend_context )
 {
@@ -254,13 +268,7 @@ START_TEST( scenario_suspend_context )
     int i, failed = 0, elsewhere = 0;
     CONTEXT context;
 
-    if (!kit_open()) return;
-    read_event = CreateEventW( NULL, FALSE, FALSE, NULL );
-    sched = kit_add_sched( NULL );
-    worker = kit_add_worker( sched->list, read_body, NULL );
-    if (!worker) return;
-    kit_start();
-    while (!read_tib && !sched->timeouts) Sleep( 1 );
+    if (!(worker = begin_reads( &sched ))) return;
     for (i = 0; read_tib && i < CONTEXT_READS; i++)
     {
         if (SuspendThread( worker->thread ) == ~0u) failed++;
@@ -304,7 +312,8 @@ static DWORD WINAPI stopper_thread( void *arg )
 }
 
 /* A profiler suspends the worker, or its scheduler, over and over; a collector suspends the profiler, wherever it is, and
-   then the worker. Windows ends a call of the profiler before it stands still, so the collector waits for nobody. */
+   then the worker. Windows ends a call of the profiler before it stands still, so the collector waits for nobody [guess: a
+   suspension is delivered on the way back to user mode]. */
 static void suspend_suspender( BOOL of_scheduler )
 {
     struct kit_sched *sched;
@@ -313,13 +322,7 @@ static void suspend_suspender( BOOL of_scheduler )
     CONTEXT context;
     HANDLE stopper;
 
-    if (!kit_open()) return;
-    read_event = CreateEventW( NULL, FALSE, FALSE, NULL );
-    sched = kit_add_sched( NULL );
-    worker = kit_add_worker( sched->list, read_body, NULL );
-    if (!worker) return;
-    kit_start();
-    while (!read_tib && !sched->timeouts) Sleep( 1 );
+    if (!(worker = begin_reads( &sched ))) return;
     stopper_target = of_scheduler ? sched->thread : worker->thread;
     stopper = CreateThread( NULL, 0, stopper_thread, NULL, 0, NULL );
     while (stopper && !stopped_times) SwitchToThread();

@@ -4,9 +4,13 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A worker is busy meanwhile. Another thread has a slot here. Only the thread itself writes its slot, so
- * one that stands still stays in the section or out of it. One that another process terminated stays in
- * it until somebody has waited for it in vain. Those that find no slot free are not noted.
+ * A worker is busy meanwhile. Another thread has a slot here. Only the thread itself takes its slot, before it
+ * begins what others wait for, and frees it behind that. So whoever has stopped it finds the slot if it stands
+ * in between: all of it is sequentially consistent, and a thread that stands still changes nothing. If it is
+ * stopped right before it takes the slot, it has begun nothing; right before it frees it, it is let go on once
+ * more than needed. One that another process terminated stays in it until somebody has waited in vain and
+ * frees the slot. That one may be only slow: so a thread changes its slot only while it is still its own.
+ * Those that find no slot free are not noted.
  */
 #include "ums_core.h"
 
@@ -18,7 +22,7 @@ static _Atomic uint64_t *holder( uint32_t tid )
 {
     int i;
 
-    for (i = 0; i < HOLDERS; i++) if (atomic_load( &holders[i] ) >> 32 == tid) return &holders[i];
+    for (i = 0; tid && i < HOLDERS; i++) if (atomic_load( &holders[i] ) >> 32 == tid) return &holders[i];
     return NULL;
 }
 
@@ -26,13 +30,13 @@ static void hold_thread( int more )
 {
     uint32_t tid = ke_thread_id();
     _Atomic uint64_t *slot = holder( tid );
-    uint64_t word, none;
+    uint64_t word = slot ? atomic_load( slot ) : 0, next, none;
     int i;
 
-    if (slot)
+    if (slot && word >> 32 == tid)
     {
-        word = atomic_load( slot ) + (uint64_t)(int64_t)more;
-        atomic_store( slot, (uint32_t)word ? word : 0 );
+        next = word + (uint64_t)(int64_t)more;
+        atomic_compare_exchange_strong( slot, &word, (uint32_t)next ? next : 0 );
     }
     else if (more > 0)
         for (i = 0; i < HOLDERS; i++)
