@@ -39,6 +39,7 @@ X( dequeue, dequeue_one_of_two, 20 )
 X( dequeue, dequeue_chain, 20 )
 X( dequeue, dequeue_race, 20 )
 X( dequeue, dequeue_any_thread, 20 )
+X( dequeue, dequeue_by_worker, 30 )
 X( dequeue, dequeue_event_uncoupled, 20 )
 
 X( enter, enter_and_leave, 20 )

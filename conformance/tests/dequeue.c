@@ -421,6 +421,64 @@ START_TEST( dequeue_any_thread )
     }
 }
 
+/* ---- a worker waits ---- */
+
+struct list_waiter
+{
+    struct sched         sched;
+    PUMS_COMPLETION_LIST list;                  /* that is waited for, not the scheduler's */
+    struct worker        workers[2], fresh;
+    struct outcome       wait, create;
+    PUMS_CONTEXT         first;
+    volatile LONG        back;                  /* the wait is over */
+    LONG                 back_beside;           /* ... and the worker ran while the other one did */
+};
+
+static void wait_for_list( struct worker *worker )
+{
+    struct list_waiter *waiter = worker->arg;
+
+    OUTCOME( waiter->wait, pDequeueUmsCompletionListItems( waiter->list, WAIT_BOUND, &waiter->first ) );
+    waiter->back = 1;
+}
+
+/* After the new worker is on the list the waiter is ready, but this thread has the scheduler. */
+static void fill_list( struct worker *worker )
+{
+    struct list_waiter *waiter = worker->arg;
+    ULONGLONG start;
+
+    while (!waiter->workers[0].started) pUmsThreadYield( NULL );
+    OUTCOME( waiter->create, worker_create( &waiter->fresh, waiter->list, NULL, NULL, 0 ) );
+    start = clock_ms();
+    while (clock_ms() - start < 50 && !waiter->back) YieldProcessor();
+    waiter->back_beside = waiter->back;
+}
+
+/* 1.6, B11 A worker that waits for a list blocks as in any other wait [doc]: its scheduler runs the other worker, which
+   ends the wait, and executes the first one before that goes on */
+START_TEST( dequeue_by_worker )
+{
+    static struct list_waiter waiter;
+    int i;
+
+    if (!sched_init( &waiter.sched )) return;
+    waiter.list = list_create();
+    for (i = 0; i < 2; i++)
+        if (!ok( worker_create( &waiter.workers[i], waiter.sched.list, i ? fill_list : wait_for_list, &waiter, 0 ),
+                 "no worker, error %lu\n", GetLastError() ))
+            return;
+    run_workers( &waiter.sched, waiter.workers, 2 );
+    ok( waiter.create.ret, "no worker for the other list, error %lu\n", waiter.create.error );
+    ok( waiter.wait.ret && waiter.first == waiter.fresh.context, "Dequeue: %llu, %p, error %lu, expected %p\n",
+        (ULONGLONG)waiter.wait.ret, waiter.first, waiter.wait.error, waiter.fresh.context );
+    ok( !waiter.back_beside, "B11 the worker went on while its scheduler ran another one\n" );
+    finish_workers( waiter.list, &waiter.fresh, 1, 1 );
+    ok( worker_delete( &waiter.fresh ), "not deleted, error %lu\n", GetLastError() );
+    pDeleteUmsCompletionList( waiter.list );
+    sched_free( &waiter.sched );
+}
+
 /* 1.6 the event may stay signalled after a poll-dequeue: not coupled [seen]; a lost signal never */
 START_TEST( dequeue_event_uncoupled )
 {

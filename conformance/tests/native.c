@@ -37,6 +37,7 @@ START_TEST( native_list )
     LARGE_INTEGER timeout;
     HANDLE event = NULL;
     ULONGLONG start;
+    FILETIME now;
 
     if (!need_all()) return;
     STATUS( pRtlCreateUmsCompletionList( &list ), STATUS_SUCCESS );
@@ -50,6 +51,14 @@ START_TEST( native_list )
     STATUS( pRtlDequeueUmsCompletionListItems( list, &timeout, &first ), STATUS_TIMEOUT );
     ok( clock_ms() - start + 1 >= 50, "4.2 back before 50 ms\n" );
     ok( first == NULL, "4.2 an empty list gave %p\n", first );
+    timeout.QuadPart = 1;                       /* absolute, in 1601: not 100 ns from now, nor 400 years */
+    STATUS( pRtlDequeueUmsCompletionListItems( list, &timeout, &first ), STATUS_TIMEOUT );
+    GetSystemTimeAsFileTime( &now );
+    timeout.QuadPart = ((LONGLONG)now.dwHighDateTime << 32 | now.dwLowDateTime) + 500000;
+    start = clock_ms();
+    STATUS( pRtlDequeueUmsCompletionListItems( list, &timeout, &first ), STATUS_TIMEOUT );
+    unverified ok( clock_ms() - start + 20 >= 50, "4.2 back %llu ms after an absolute time 50 ms ahead\n",
+                   clock_ms() - start );
     STATUS( pRtlDequeueUmsCompletionListItems( NULL, &timeout, &first ), STATUS_INVALID_PARAMETER );
     STATUS( pRtlDequeueUmsCompletionListItems( list, &timeout, NULL ), STATUS_INVALID_PARAMETER );
     STATUS( pRtlGetUmsCompletionListEvent( list, &event ), STATUS_SUCCESS );
