@@ -451,7 +451,7 @@ static void fill_list( struct worker *worker )
     while (!waiter->workers[0].started) pUmsThreadYield( NULL );
     OUTCOME( waiter->create, worker_create( &waiter->fresh, waiter->list, NULL, NULL, 0 ) );
     start = clock_ms();
-    while (clock_ms() - start < 50 && !waiter->back) YieldProcessor();
+    while (clock_ms() - start < 200 && !waiter->back) YieldProcessor();
     waiter->back_beside = waiter->back;
 }
 

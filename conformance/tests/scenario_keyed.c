@@ -313,7 +313,14 @@ START_TEST( scenario_keyed_release_first )
 
 /* ---- what ends no wait ---- */
 
-static volatile LONG bad[8], plain_bad[8];
+#define BAD_CALLS 10
+
+static volatile LONG bad[BAD_CALLS], plain_bad[BAD_CALLS];
+
+static void NTAPI apc( ULONG_PTR count )
+{
+    ++*(volatile LONG *)count;
+}
 
 static void bad_calls( volatile LONG *results )
 {
@@ -327,16 +334,22 @@ static void bad_calls( volatile LONG *results )
     results[5] = pNtReleaseKeyedEvent( NULL, keys, FALSE, ms( &time, 5 ) );
     results[6] = pNtWaitForKeyedEvent( (HANDLE)0xdeadb0, keys, FALSE, ms( &time, 5 ) );
     results[7] = pNtReleaseKeyedEvent( (HANDLE)0xdeadb0, keys, FALSE, ms( &time, 5 ) );
+    QueueUserAPC( apc, GetCurrentThread(), (ULONG_PTR)&results[9] );
+    results[8] = pNtWaitForKeyedEvent( NULL, keys, TRUE, ms( &time, 5 ) );
 }
 
 static DWORD bad_body( struct kit_worker *worker )
 {
+    int i;
+
     (void)worker;
+    for (i = 0; i < 20; i++) Sleep( 1 );        /* what ends timed waits is there then */
     bad_calls( bad );
+    SleepEx( 0, TRUE );                         /* an APC that has not run yet */
     return 0;
 }
 
-/* Odd keys, polls, times that are over, handles of nothing: as a plain thread gets it. */
+/* Odd keys, polls, times that are over, handles of nothing, an APC that waits: as a plain thread gets it. */
 START_TEST( scenario_keyed_answers )
 {
     struct kit_sched *sched;
@@ -344,11 +357,12 @@ START_TEST( scenario_keyed_answers )
 
     if (!open_keyed()) return;
     bad_calls( plain_bad );
+    SleepEx( 0, TRUE );
     sched = kit_add_sched( NULL );
     kit_add_worker( sched->list, bad_body, NULL );
     kit_start();
     kit_finish();
-    for (i = 0; i < 8; i++)
+    for (i = 0; i < BAD_CALLS; i++)
         ok( bad[i] == plain_bad[i], "call %d: %#lx, of a plain thread %#lx\n", i, bad[i], plain_bad[i] );
     unverified ok( plain_bad[4] == STATUS_TIMEOUT && plain_bad[5] == STATUS_TIMEOUT, "%#lx, %#lx\n",
         plain_bad[4], plain_bad[5] );

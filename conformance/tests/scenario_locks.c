@@ -200,3 +200,29 @@ START_TEST( scenario_lock_loader_suspended )
 
     if (find_loader_lock()) run_lock( &this_lock );
 }
+
+static DWORD sleeper_body( struct kit_worker *worker )
+{
+    int i;
+
+    (void)worker;
+    loader_acquire();
+    for (i = 0; i < 5; i++) Sleep( 1 );
+    loader_release();
+    released = 1;
+    return 0;
+}
+
+/* The first that sleeps in this process: whatever wakes it up must not need the loader lock, as a new thread does. */
+START_TEST( scenario_lock_loader_sleeps )
+{
+    struct kit_sched *sched;
+
+    if (!find_loader_lock() || !kit_open()) return;
+    sched = kit_add_sched( NULL );
+    kit_add_worker( sched->list, sleeper_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( released, "B29: it did not wake up\n" );
+    kit_check();
+}

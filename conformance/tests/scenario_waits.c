@@ -175,6 +175,45 @@ START_TEST( scenario_wait_time )
     kit_check();
 }
 
+/* A deadline an hour ahead, of a wait that began before and has a context that was made later */
+static DWORD hour_body( struct kit_worker *worker )
+{
+    LONG zero = 0;
+    int i;
+
+    (void)worker;
+    for (i = 0; i < 20; i++) Sleep( 1 );        /* what ends timed waits is there then */
+    wait_block[0] = 1;
+    while (!words[0]) pWaitOnAddress( &words[0], &zero, sizeof(zero), 3600000 );
+    woken[0] = 1;
+    return 0;
+}
+
+static DWORD soon_body( struct kit_worker *worker )
+{
+    while (!wait_block[0]) kit_yield( worker, NULL );
+    Sleep( 1 );
+    woken[1] = 1;
+    words[0] = 1;
+    pWakeByAddressSingle( (void *)&words[0] );
+    return 0;
+}
+
+/* A wait ends at its time, whatever else is waited for [doc: Sleep]. */
+START_TEST( scenario_wait_times )
+{
+    struct kit_sched *sched;
+
+    if (!open_waits()) return;
+    sched = kit_add_sched( NULL );
+    kit_add_worker( sched->list, soon_body, NULL );
+    kit_add_worker( sched->list, hour_body, NULL );
+    kit_start();
+    kit_finish();
+    ok( woken[0] && woken[1], "woken: %ld, %ld\n", woken[0], woken[1] );
+    kit_check();
+}
+
 /* ---- suspended and killed while it waits ---- */
 
 static DWORD word_body( struct kit_worker *worker )

@@ -1,6 +1,6 @@
 /*
  * unix_calls early|late FIFO ROUNDS: a worker resolves a name, another one of the same
- * scheduler must run meanwhile.
+ * scheduler must run meanwhile, and once more while the first one waits afterwards.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -36,6 +36,19 @@ static __attribute__((noinline)) void leave_a_call( void )
     if (!__builtin_setjmp( out_of_apc )) SleepEx( 0, TRUE );
 }
 
+static HANDLE go_on;
+static volatile LONG waits;
+
+/* A call of its own, although its frame lies below that of the Unix call, which is over. */
+static __attribute__((noinline)) void wait_deeper( void )
+{
+    char volatile deep[0x8000];
+
+    deep[0] = deep[sizeof(deep) - 1] = 0;
+    waits = 1;
+    WaitForSingleObject( go_on, INFINITE );
+}
+
 static DWORD WINAPI resolver( void *arg )
 {
     struct addrinfo *info = NULL;
@@ -44,6 +57,7 @@ static DWORD WINAPI resolver( void *arg )
     inside = 1;
     result = resolve( "umsname", NULL, NULL, &info );
     inside = 2;
+    wait_deeper();
     return 0;
 }
 
@@ -52,12 +66,15 @@ static DWORD WINAPI writer( void *arg )
     (void)arg;
     while (!write_alias( LINUX_O_WRONLY | LINUX_O_NONBLOCK )) pUmsThreadYield( NULL );
     seen_inside = inside;
+    while (!waits) pUmsThreadYield( NULL );
+    SetEvent( go_on );
     return 0;
 }
 
 static void give_up( void )
 {
     write_alias( LINUX_O_RDWR );
+    SetEvent( go_on );
 }
 
 int main( int argc, char **argv )
@@ -69,8 +86,10 @@ int main( int argc, char **argv )
     if (!strcmp( argv[1], "early" )) load_sockets();
     load_shim();
     if (!resolve) load_sockets();
+    go_on = CreateEventW( NULL, FALSE, FALSE, NULL );
     while (rounds-- && !test_failures)
     {
+        waits = 0;
         run_round( resolver, rounds & 1 ? contexts : NULL, writer, give_up );
         end_round();
         ok( payload == 1, "payload %lu for a call", (DWORD)payload );

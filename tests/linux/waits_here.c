@@ -9,6 +9,7 @@
  * the host's call. Nothing else shows the difference to a program, except for the time that it takes.
  */
 #include <windows.h>
+#include <tlhelp32.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ums.h>
@@ -38,12 +39,12 @@ static CONDITION_VARIABLE changed = CONDITION_VARIABLE_INIT;
 static CRITICAL_SECTION section;
 
 static PUMS_COMPLETION_LIST list;
-static DWORD worker_id;
+static DWORD worker_id, main_id;
 static int64_t scheduler_thread, home;          /* Linux' ids */
 static char parked[256];                        /* what its thread does while it has yielded */
 static volatile LONG stage = -1;                /* the kind of wait that it is about to begin */
 static volatile LONG over;
-static int told[KINDS], here[KINDS], wanted;
+static int told[KINDS], here[KINDS], wanted, ended;
 static char seen[KINDS][256];
 
 /* ---- what the thread does, by Linux ---- */
@@ -130,15 +131,41 @@ static void wait_until_over( enum kind kind )
 }
 
 /* The thread itself may make the first wait with a time-out, and others, until there is a timer. */
-static DWORD WINAPI worker( void *arg )
+static void wait_until_there_is_a_timer( void )
 {
     ULONGLONG begin = GetTickCount64();
+
+    do wait_until_over( ALERT_TIMED );
+    while (here[ALERT_TIMED] != wanted && GetTickCount64() - begin < LIMIT);
+}
+
+/* A program that ends each thread which it has not made ends the timer, too. Then there is another one. */
+static void end_others( void )
+{
+    HANDLE all = CreateToolhelp32Snapshot( TH32CS_SNAPTHREAD, 0 ), thread;
+    THREADENTRY32 entry = { .dwSize = sizeof(entry) };
+    BOOL more;
+
+    for (more = Thread32First( all, &entry ); more; more = Thread32Next( all, &entry ))
+    {
+        if (entry.th32OwnerProcessID != GetCurrentProcessId() || entry.th32ThreadID == worker_id ||
+            entry.th32ThreadID == main_id) continue;
+        if (!(thread = OpenThread( THREAD_TERMINATE, FALSE, entry.th32ThreadID ))) continue;
+        ended += TerminateThread( thread, 0 );
+        CloseHandle( thread );
+    }
+    CloseHandle( all );
+}
+
+static DWORD WINAPI worker( void *arg )
+{
     int kind;
 
     (void)arg;
     find_home();
-    do wait_until_over( ALERT_TIMED );
-    while (here[ALERT_TIMED] != wanted && GetTickCount64() - begin < LIMIT);
+    wait_until_there_is_a_timer();
+    end_others();
+    wait_until_there_is_a_timer();
     for (kind = ALERT; kind < KINDS; kind++) wait_until_over( kind );
     return 0;
 }
@@ -208,6 +235,7 @@ int main( int argc, char **argv )
     HANDLE thread;
     int kind;
 
+    main_id = GetCurrentThreadId();
     wanted = argc > 1 && !strcmp( argv[1], "user" );
     wait_for_alert  = find( "ntdll.dll", "NtWaitForAlertByThreadId" );
     alert           = find( "ntdll.dll", "NtAlertThreadByThreadId" );
@@ -221,6 +249,7 @@ int main( int argc, char **argv )
     worker_id = GetThreadId( thread );
     ok( EnterUmsSchedulingMode( &info ), "not entered, error %lu", GetLastError() );
     ok( !strncmp( parked, "202 ", 4 ), "a yielded worker's thread sleeps in no futex: %s", parked );
+    ok( !wanted || ended, "no thread was there to be ended" );
     for (kind = 0; kind < KINDS; kind++)
     {
         ok( told[kind], "%s: nobody was told of the wait", names[kind] );

@@ -6,7 +6,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A worker that was executed on a carrier asks who it is; and its wait is told to its scheduler.
+ * A worker that was executed on a carrier asks who it is, and steps over a call; and its wait is told to its scheduler.
  */
 #include "../linux/two_workers.h"
 #include "private/nttypes.h"
@@ -55,6 +55,50 @@ static void ask( void )
     if (length != sizeof(info)) length_wrong++;
 }
 
+/* ---- a program that steps ---- */
+
+#define TRAP_FLAG 0x100
+
+static volatile LONG stepping, steps, steps_behind, steps_elsewhere;
+
+static BOOL is_ours( ULONG_PTR code )
+{
+    const BYTE *image = (BYTE *)GetModuleHandleA( NULL );
+    const IMAGE_NT_HEADERS *nt = (void *)(image + ((const IMAGE_DOS_HEADER *)image)->e_lfanew);
+
+    return code - (ULONG_PTR)image < nt->OptionalHeader.SizeOfImage;
+}
+
+static LONG CALLBACK on_step( EXCEPTION_POINTERS *info )
+{
+    if (info->ExceptionRecord->ExceptionCode != EXCEPTION_SINGLE_STEP) return EXCEPTION_CONTINUE_SEARCH;
+    steps++;
+    if (!is_ours( info->ContextRecord->Rip )) steps_elsewhere++;
+    if (stepping) info->ContextRecord->EFlags |= TRAP_FLAG;
+    return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+#define WAY_BACK 5                              /* steps: ums_step_over sets the flag just before it returns */
+
+/* What the call does is not stepped through. */
+static void step_over_call( void )
+{
+    void *handler = AddVectoredExceptionHandler( 1, on_step );
+    HANDLE self = GetCurrentThread();
+    struct basic_info info = { 0 };
+    ULONG length = 0;
+    LONG before;
+
+    stepping = 1;
+    __asm__ volatile( "pushfq\n\torl $0x100,(%%rsp)\n\tpopfq\n\tnop" ::: "memory", "cc" );
+    query_status = own_query( self, 0, &info, sizeof(info), &length );
+    before = steps;
+    __asm__ volatile( "nop\n\tnop" ::: "memory" );
+    steps_behind = steps - before;
+    stepping = 0;
+    RemoveVectoredExceptionHandler( handler );
+}
+
 static DWORD WINAPI sleeper( void *arg )
 {
     int i;
@@ -65,6 +109,7 @@ static DWORD WINAPI sleeper( void *arg )
         ask();
         pUmsThreadYield( NULL );
     }
+    step_over_call();
     inside = 1;
     wait_status = own_wait( event, FALSE, NULL );
     inside = 2;
@@ -99,6 +144,8 @@ int main( void )
     ok( asked == YIELDS + 2 && !query_status, "asked %ld times, status %lx", asked, query_status );
     ok( !is_another, "%ld times it was another thread that asked", is_another );
     ok( !length_wrong, "the fifth argument was lost %ld times", length_wrong );
+    ok( steps_behind >= 2, "it does not go on stepping behind the call: %ld of %ld steps", steps_behind, steps );
+    ok( steps_elsewhere <= WAY_BACK, "%ld of %ld steps are not in the program", steps_elsewhere, steps );
     ok( !wait_status, "the wait's status is %lx", wait_status );
     return test_end();
 }

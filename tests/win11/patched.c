@@ -1,6 +1,6 @@
 /*
- * patched KIND: other software has patched NtDelayExecution before the shim starts, with a jump of that kind (near, far,
- * register), or with something that nobody knows (odd). With a jump, both see the calls: the other software each of
+ * patched KIND [NAME]: other software has patched NtDelayExecution, or the system call NAME, before the shim starts, with
+ * a jump of that kind (near, far, register), or with something that nobody knows (odd). With a jump, both see the calls: the other software each of
  * them, the shim's scheduler gets its upcalls. Prints what is active. 3: the shim refuses to work.
  * none: what is exported are no stubs at all, as in Wine 5.
  *
@@ -45,15 +45,15 @@ static BYTE *page_near( BYTE *module, SIZE_T size )
     return page;
 }
 
-static BOOL patch( const char *kind )
+static BOOL patch( const char *kind, const char *name )
 {
     HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
-    BYTE *stub = (BYTE *)GetProcAddress( ntdll, "NtDelayExecution" ), *page = page_near( (BYTE *)ntdll, 0x1000 );
+    BYTE *stub = (BYTE *)GetProcAddress( ntdll, name ), *page = page_near( (BYTE *)ntdll, 0x1000 );
     const void *target = other;
     LONG distance;
     DWORD old;
 
-    if (!page || !VirtualProtect( stub, 32, PAGE_EXECUTE_READWRITE, &old )) return FALSE;
+    if (!stub || !page || !VirtualProtect( stub, 32, PAGE_EXECUTE_READWRITE, &old )) return FALSE;
     original = (void *)page;
     memcpy( page, stub, 32 );
     far_jump( page + 64, other );
@@ -102,18 +102,20 @@ static BOOL hide_stubs( void )
 
 int main( int argc, char **argv )
 {
+    const char *name = argc > 2 ? argv[2] : "NtDelayExecution";
+    int sleeps = strcmp( name, "NtDelayExecution" ) ? 0 : CLIENT_SLEEPS;    /* that the other software sees */
     HMODULE dll;
     client_run_t run;
     int status;
 
     if (argc < 2) return 1;
-    ok( strcmp( argv[1], "none" ) ? patch( argv[1] ) : hide_stubs(), "cannot patch, error %lu", GetLastError() );
+    ok( strcmp( argv[1], "none" ) ? patch( argv[1], name ) : hide_stubs(), "cannot patch, error %lu", GetLastError() );
     dll = LoadLibraryA( "win11_client.dll" );   /* and with it the shim, which starts */
     ok( dll != NULL, "no client, error %lu", GetLastError() );
     run = (client_run_t)(void *)GetProcAddress( dll, "client_run" );
     if ((status = run( &client )) == CLIENT_REFUSED) return status;
     ok( !status, "the client failed: %d", status );
-    ok( seen == CLIENT_SLEEPS, "the other software has seen %ld calls of %d", seen, CLIENT_SLEEPS );
+    ok( seen == sleeps, "the other software has seen %ld calls of %d", seen, sleeps );
     ok( client.blocked == CLIENT_SLEEPS + 1, "%ld upcalls, expected %d", client.blocked, CLIENT_SLEEPS + 1 );
     return test_end();
 }
