@@ -2,7 +2,7 @@
  * A program that stays as it is: two schedulers whose workers run, three workers that wait (two for
  * an event, one for an address), four that are ready and two that are suspended. It says its id and
  * goes on until there is a line on standard input; then it ends with 5. To be run with
- * UMS_GRACE_US=1000000000.
+ * UMS_GRACE_US=1000000000. With an argument its only thread ends at once, with 6.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -111,12 +111,14 @@ static BOOL spawn( unsigned int i, PUMS_COMPLETION_LIST list, LPTHREAD_START_ROU
     return (threads[i] = spawn_ums_worker( list, proc, NULL, NULL, &contexts[i] )) != NULL;
 }
 
-int main( void )
+int main( int argc, char **argv )
 {
     PUMS_COMPLETION_LIST list;
     HANDLE other_end;
     unsigned int i, n = 0;
 
+    (void)argv;
+    if (argc > 1) ExitThread( 6 );
     CreatePipe( &pipe, &other_end, NULL, 0 );
     never = CreateEventW( NULL, TRUE, FALSE, NULL );
     for (i = 0; i < SCHEDULERS; i++) if (!CreateUmsCompletionList( &lists[i] )) return 1;

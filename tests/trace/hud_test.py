@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 import lost_start                               # noqa: E402: it lies in the folder above
 
 WINERUN = os.path.join(HERE, '..', '..', 'scripts', 'winerun')
-LINE = re.compile(r'^ums: (\d+) sched (\d+) ready (\d+) run (\d+) blocked (\d+) susp \d+[kM]? switches/s *$')
+LINE = re.compile(r'^ums: (\d+) sched (\d+) ready (\d+) run (\d+) blocked (\d+) susp (\d+)[kM]? switches/s *$')
 failures = 0
 
 
@@ -58,9 +58,10 @@ def main(umsrun, busy):
         line = process.stderr.readline().decode().strip('\n')
         text += line + '\n'
     figures(text)
-    top, out, err = lost_start.finish(lambda: start('', umsrun, '--top', pid, '2'))
+    top, out, err = lost_start.finish(lambda: start('', umsrun, '--top', pid, '4'))
     expect(top.returncode == 0 and err == '', '--top', top.returncode, err)
-    expect(len(figures(out)) == 2 and all(is_right(line) for line in figures(out)), out)
+    expect(len(figures(out)) == 4 and all(is_right(line) for line in figures(out)), out)
+    expect(figures(out)[-1][5] == 0, 'switches per second, and nothing has switched for a while', out)
     out, err = process.communicate(b'\n', timeout=60)
     expect(process.returncode == 5, 'status', process.returncode, out)
     quiet, line = lost_start.begin(lambda: start('quiet', umsrun, busy))
@@ -71,6 +72,8 @@ def main(umsrun, busy):
     expect(LINE.match(line.strip()), 'one', line)
     _, err = quiet.communicate('\n', timeout=60)
     expect(err == '', 'not quiet', err)
+    alone, out, err = lost_start.finish(lambda: start('quiet', umsrun, busy, 'alone'))
+    expect(alone.returncode == 6, 'status of the last thread', alone.returncode, out, err)
     out, err = top.communicate(timeout=60)
     expect(top.returncode == 0, 'ends with the process', top.returncode, err)
     refused(umsrun, busy)

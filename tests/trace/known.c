@@ -44,7 +44,7 @@ static DWORD WINAPI worker( void *arg )
     return 0;
 }
 
-static void print_counts( const struct sched_pool *pool )
+static void print_counts( const struct sched_pool *pool, ULONGLONG took )
 {
     struct sched_stats sum = { 0 };
     unsigned int i;
@@ -58,9 +58,10 @@ static void print_counts( const struct sched_pool *pool )
     /* each Execute is followed by one upcall. (What a scheduler has counted itself can be one less: of
        a worker that has come back and returned before its scheduler looked.) */
     sum.blocked = sum.executed - sum.yielded - WORKERS;
-    printf( "schedulers=%d workers=%d executed=%ld yielded=%ld blocked=%ld idled=%ld sleeps=%d addresses=%d\n", SCHEDULERS,
+    printf( "schedulers=%d workers=%d executed=%ld yielded=%ld blocked=%ld idled=%ld sleeps=%d addresses=%d ms=%llu\n",
+            SCHEDULERS,
             WORKERS, sum.executed, sum.yielded, sum.blocked, sum.idled,
-            WORKERS * SLEEPS, WORKERS * ADDRESSES );
+            WORKERS * SLEEPS, WORKERS * ADDRESSES, took );
     fflush( stdout );
 }
 
@@ -72,8 +73,18 @@ static int end( const char *how )
     return 0;
 }
 
+static ULONGLONG now( void )
+{
+    LARGE_INTEGER counter, frequency;
+
+    QueryPerformanceFrequency( &frequency );
+    QueryPerformanceCounter( &counter );
+    return counter.QuadPart * 1000 / frequency.QuadPart;
+}
+
 int main( int argc, char **argv )
 {
+    ULONGLONG begin = now();
     struct sched_pool *pool = sched_create( SCHEDULERS, WORKERS );
     unsigned int i;
 
@@ -90,6 +101,6 @@ int main( int argc, char **argv )
         printf( "known: error %lu\n", GetLastError() );
         return 1;
     }
-    print_counts( pool );
+    print_counts( pool, now() - begin + 1 );
     return end( argv[1] );
 }

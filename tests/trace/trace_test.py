@@ -250,12 +250,22 @@ def compare(path, program):
     return s
 
 
+def span(path):
+    """Milliseconds from the first event of a worker to the last one."""
+    with open(path, encoding='utf-8') as file:
+        stamps = [event['ts'] for event in json.load(file)['traceEvents'] if event['tid'] >= WORKER and 'ts' in event]
+    return (max(stamps) - min(stamps)) / 1e3
+
+
 def known(folder, umsrun, program):
     path = os.path.join(folder, 'trace.json')
     process = start(umsrun, program, path, 'exit')
     out, _ = process.communicate(timeout=100)
     expect(process.returncode == 0, 'status', process.returncode)
     s = compare(path, counts(out))
+    # one worker's sleeps follow each other, and all of it is in the time that the program has measured (the clock is calibrated for 5 ms)
+    slept = counts(out)['sleeps'] // counts(out)['workers']
+    expect(slept <= span(path) <= 1.5 * counts(out)['ms'], 'the clock', slept, span(path), out)
     expect(f'engine={os.environ["UMS_ENGINE"]} hook={os.environ["UMS_HOOK"]}' in s['about'], s['about'])
     expect(s['program'] == os.path.basename(program), s['program'])
     expect(glob.glob(path + '.ring') == [], 'the rings are still there')
