@@ -51,6 +51,12 @@ said 'a wrong number' 'UMS_GRACE_US=soon' 'ums.conf line 2' '1-60000000'
 said 'no pair' 'ums.conf line 3: ' 'KEY=value' 'off with his head'
 said 'a wrong variable' 'UMS_PARK=bench' '(environment)' 'auto, address'
 
+# a value that is longer than any that could be meant is not taken for none
+rm ums.conf
+start Game.exe UMS_PARK="$(printf '%01000d' 0)"
+ended 0 1 'a long value'
+said 'a long value' 'UMS_PARK=(too long)' '(environment)'
+
 # a way to do it that is none: the program does not run
 conf '' '[game.exe]' 'UMS_HOOK=line'
 start Game.exe UMS_LOG=none
