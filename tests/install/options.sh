@@ -129,4 +129,13 @@ says 'installed in .*program.exe already' --install --in-place program.exe
 [ -e kernel32_ums.dll ] || wrong '--install again: a DLL that was gone is not there'
 says 'restored the original' --uninstall program.exe
 cmp program.exe ./--odd.exe || failed=1
+
+# an installed program that somebody has moved to where umsrun and its DLLs are
+says 'installed UMS into' --install --output moved.exe program.exe
+mkdir own
+cp "$umsrun" "$(dirname "$umsrun")/kernel32_ums.dll" "$(dirname "$umsrun")/ntdll_ums.dll" own
+mv moved.exe own
+umsrun=$dir/own/$(basename "$umsrun")
+says 'restored the original' --uninstall own/moved.exe
+[ -e own/kernel32_ums.dll ] && [ -e own/ntdll_ums.dll ] || wrong '--uninstall has deleted the DLLs of umsrun itself'
 exit $failed
