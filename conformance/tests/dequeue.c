@@ -442,7 +442,8 @@ static void wait_for_list( struct worker *worker )
     waiter->back = 1;
 }
 
-/* After the new worker is on the list the waiter is ready, but this thread has the scheduler. */
+/* When the new worker is on the list the waiter is ready, but this worker has the scheduler. The 200 ms only give a
+   waiter that goes on all the same the time to do so: a correct one passes however long they are. */
 static void fill_list( struct worker *worker )
 {
     struct list_waiter *waiter = worker->arg;

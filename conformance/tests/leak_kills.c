@@ -256,7 +256,7 @@ static DWORD WINAPI prey_thread( void *arg )
 }
 
 /* A thread that is terminated before it begins may have the loader lock, and keep it: then no other thread begins or ends
-   any more. Plain Wine does that in 1 of some 200 rounds under load. */
+   any more [seen: plain Wine 8.0 under load, 3 of some 600 times that four threads were made so]. */
 static void make_preys( void )
 {
     int k;

@@ -345,11 +345,11 @@ static DWORD bad_body( struct kit_worker *worker )
     (void)worker;
     for (i = 0; i < 20; i++) Sleep( 1 );        /* what ends timed waits is there then */
     bad_calls( bad );
-    SleepEx( 0, TRUE );                         /* an APC that has not run yet */
+    SleepEx( 0, TRUE );                         /* runs an APC that the wait has not run */
     return 0;
 }
 
-/* Odd keys, polls, times that are over, handles of nothing, an APC that waits: as a plain thread gets it. */
+/* Odd keys, polls, times that are over, handles of nothing, a pending APC: as a plain thread gets it. */
 START_TEST( scenario_keyed_answers )
 {
     struct kit_sched *sched;

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Rows: 5 "suspended", "terminated"; B7, B18; open point 4 (what becomes of the workers of a
- * scheduler thread that ends): [guess] they are as good as ever, whoever executes them next.
+ * scheduler thread that ends): [guess] they stay valid, and any scheduler can execute them.
  */
 #include "scenario_kit.h"
 
@@ -112,7 +112,8 @@ static DWORD wait_body( struct kit_worker *worker )
     return 1;
 }
 
-/* Waits for bytes that nobody writes before the end: how long such a call takes, the host may be unable to say. */
+/* Waits for a byte, which comes at the end of the test. With a long grace period nobody is told of such a call:
+   grace.never. */
 static DWORD read_body( struct kit_worker *worker )
 {
     DWORD got;
@@ -138,15 +139,20 @@ static BOOL begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
     return ok( runner && kit_leaves( &steps, 0 ), "the worker did not start\n" );  /* some step once */
 }
 
+static void close_all( void )
+{
+    kit_check();
+    CloseHandle( event );
+    CloseHandle( pipe_ends[0] );
+    CloseHandle( pipe_ends[1] );
+}
+
 static void finish( void )
 {
     stop = 1;
     SetEvent( event );
     kit_finish();
-    kit_check();
-    CloseHandle( event );
-    CloseHandle( pipe_ends[0] );
-    CloseHandle( pipe_ends[1] );
+    close_all();
 }
 
 /* What runs on it may stand still with it, if it is not on a thread of its own, and goes on with
@@ -258,10 +264,7 @@ static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
     kit_finish();
     /* who would have counted that it blocked may have been ended before */
     if (runner->blocks == runner->queued - 2) runner->blocks++;
-    kit_check();
-    CloseHandle( event );
-    CloseHandle( pipe_ends[0] );
-    CloseHandle( pipe_ends[1] );
+    close_all();
 }
 
 START_TEST( scenario_scheduler_terminate_computing ) { terminate_scheduler( compute_body ); }

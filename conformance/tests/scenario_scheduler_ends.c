@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Open point 4 [guess]: its worker is as good as ever, whoever executes it next. Each scheduler is terminated a little later
- * than the one before, from its first moment to 300 us: only chance takes it to a given instruction, but there are many
- * rounds. UMSTEST_LIVES (default 1000) sets their number.
+ * Open point 4 [guess]: its worker stays valid, and another scheduler can execute it. Each scheduler is terminated a
+ * little later than the one before, up to 300 us after its first upcall began. Chance decides which instruction that
+ * is, so there are many rounds; UMSTEST_LIVES (default 1000) sets their number.
  */
 #include "umslib.h"
 
@@ -14,7 +14,7 @@
 #define STEP   7                                /* us: 300 has no such factor, so all moments come */
 
 static PUMS_COMPLETION_LIST list;
-static struct worker heritage;
+static struct worker survivor;
 static HANDLE event;
 static volatile LONG begun, finish, over;
 
@@ -66,8 +66,8 @@ static DWORD WINAPI victim( void *arg )
     return pEnterUmsSchedulingMode( &info );
 }
 
-/* The worker is on the list, or on its way there; or the victim had it in hand, and nobody has now. An execute that is not
-   due fails. */
+/* The worker is on the list or will be, or the victim had dequeued it and nobody else has. The execute is for the second
+   case; in the first one it fails. */
 static void CALLBACK run_to_the_end( UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param )
 {
     static ULONGLONG begin;
@@ -82,7 +82,7 @@ static void CALLBACK run_to_the_end( UMS_SCHEDULER_REASON reason, ULONG_PTR payl
             over = 1;
             return;
         }
-        pExecuteUmsThread( heritage.context );
+        pExecuteUmsThread( survivor.context );
         SwitchToThread();
     }
 }
@@ -95,18 +95,18 @@ static BOOL terminate_one( void (*body)( struct worker *worker ), int us )
     HANDLE thread;
     BOOL ended;
 
-    memset( &heritage, 0, sizeof(heritage) );
+    memset( &survivor, 0, sizeof(survivor) );
     begun = finish = over = 0;
     info.CompletionList = list = list_create();
-    if (!worker_create( &heritage, list, body, NULL, 0 )) return FALSE;
+    if (!worker_create( &survivor, list, body, NULL, 0 )) return FALSE;
     thread = CreateThread( NULL, 0x10000, victim, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL );
     while (thread && !begun) SwitchToThread();
     run_us( us );
     ended = TerminateThread( thread, 1 ) && !WaitForSingleObject( thread, WAIT_BOUND );
     CloseHandle( thread );
     finish = 1;
-    return ended && pEnterUmsSchedulingMode( &info ) && over && worker_wait( &heritage, WAIT_BOUND ) &&
-           heritage.finished && worker_delete( &heritage ) && pDeleteUmsCompletionList( list );
+    return ended && pEnterUmsSchedulingMode( &info ) && over && worker_wait( &survivor, WAIT_BOUND ) &&
+           survivor.finished && worker_delete( &survivor ) && pDeleteUmsCompletionList( list );
 }
 
 START_TEST( scenario_scheduler_terminate_anywhere )
@@ -121,7 +121,7 @@ START_TEST( scenario_scheduler_terminate_anywhere )
     {
         for (i = 0; i < rounds; i++)
             if (!terminate_one( bodies[k], i * STEP % LATEST )) break;
-        unverified ok( i == rounds, "4 a worker that %s, round %d: lost with its scheduler, begun %ld, over %ld, error %lu\n",
+        unverified ok( i == rounds, "4 a worker that %s, round %d: lost with its scheduler (%ld, %ld), error %lu\n",
                        names[k], i, begun, over, GetLastError() );
         if (i < rounds) break;
     }

@@ -1,6 +1,6 @@
 /*
- * instrumented: a program that sets an instrumentation callback (NtSetInformationProcess) after the shim has started. A worker
- * waits then; another one of the same scheduler must run meanwhile, and ends the wait.
+ * instrumented: a program that sets an instrumentation callback (NtSetInformationProcess) after the shim has started.
+ * Then a worker waits; another worker of the same scheduler must run meanwhile, and ends the wait.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -8,12 +8,11 @@
  * Wine 10 keeps such a callback by replacing the dispatcher of system calls, where our hook is. Wine 8.0 has no such
  * callbacks: there this is an ordinary wait.
  */
-#include "two_workers.h"
+#include "waker.h"
 
 #define INSTRUMENTATION_CALLBACK 40             /* PROCESSINFOCLASS [seen: Wine 10] */
 
 static LONG (NTAPI *set_process)( HANDLE, ULONG, void *, ULONG );
-static HANDLE event;
 static LONG set_status = -1;
 
 /* It is entered where a call returns, and r10 is its return address. */
@@ -37,20 +36,6 @@ static DWORD WINAPI sleeper( void *arg )
     inside = 2;
     set_callback( NULL );
     return 0;
-}
-
-static DWORD WINAPI waker( void *arg )
-{
-    (void)arg;
-    while (!inside) pUmsThreadYield( NULL );
-    seen_inside = inside;
-    SetEvent( event );
-    return 0;
-}
-
-static void give_up( void )
-{
-    SetEvent( event );
 }
 
 int main( void )

@@ -164,8 +164,11 @@ static DWORD WINAPI worker( void *arg )
     (void)arg;
     find_home();
     wait_until_there_is_a_timer();
-    end_others();
-    wait_until_there_is_a_timer();
+    if (wanted)
+    {
+        end_others();
+        wait_until_there_is_a_timer();
+    }
     for (kind = ALERT; kind < KINDS; kind++) wait_until_over( kind );
     return 0;
 }

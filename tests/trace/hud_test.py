@@ -15,6 +15,7 @@ import lost_start                               # noqa: E402: it lies in the fol
 
 WINERUN = os.path.join(HERE, '..', '..', 'scripts', 'winerun')
 LINE = re.compile(r'^ums: (\d+) sched (\d+) ready (\d+) run (\d+) blocked (\d+) susp (\d+)[kM]? switches/s *$')
+MANY_LINES = 100                                # it is in its state long before; counted, not timed
 failures = 0
 
 
@@ -53,15 +54,19 @@ def main(umsrun, busy):
     process, line = lost_start.begin(lambda: start('1', umsrun, busy, text=False))
     pid = line.split()[-1].decode()
     # it goes on until it is told to end: so there is a line sooner or later
-    line = text = ''
-    while not (LINE.match(line) and is_right(figures(line)[0])):
+    text = ''
+    is_still = False
+    for _ in range(MANY_LINES):
         line = process.stderr.readline().decode().strip('\n')
         text += line + '\n'
+        if LINE.match(line) and is_right(figures(line)[0]) and figures(line)[0][5] == 0:
+            is_still = True
+            break
+    expect(is_still, 'no line is right and counts no switches', text)
     figures(text)
-    top, out, err = lost_start.finish(lambda: start('', umsrun, '--top', pid, '4'))
+    top, out, err = lost_start.finish(lambda: start('', umsrun, '--top', pid, '2'))
     expect(top.returncode == 0 and err == '', '--top', top.returncode, err)
-    expect(len(figures(out)) == 4 and all(is_right(line) for line in figures(out)), out)
-    expect(figures(out)[-1][5] == 0, 'switches per second, and nothing has switched for a while', out)
+    expect(len(figures(out)) == 2 and all(is_right(line) and line[5] == 0 for line in figures(out)), out)
     out, err = process.communicate(b'\n', timeout=60)
     expect(process.returncode == 5, 'status', process.returncode, out)
     quiet, line = lost_start.begin(lambda: start('quiet', umsrun, busy))

@@ -59,8 +59,7 @@ static void print_counts( const struct sched_pool *pool, ULONGLONG took )
        a worker that has come back and returned before its scheduler looked.) */
     sum.blocked = sum.executed - sum.yielded - WORKERS;
     printf( "schedulers=%d workers=%d executed=%ld yielded=%ld blocked=%ld idled=%ld sleeps=%d addresses=%d ms=%llu\n",
-            SCHEDULERS,
-            WORKERS, sum.executed, sum.yielded, sum.blocked, sum.idled,
+            SCHEDULERS, WORKERS, sum.executed, sum.yielded, sum.blocked, sum.idled,
             WORKERS * SLEEPS, WORKERS * ADDRESSES, took );
     fflush( stdout );
 }

@@ -8,7 +8,7 @@
  *
  * A worker that was executed on a carrier asks who it is, and steps over a call; and its wait is told to its scheduler.
  */
-#include "../linux/two_workers.h"
+#include "../linux/waker.h"
 #include "private/nttypes.h"
 
 #define YIELDS 5
@@ -32,7 +32,6 @@ struct basic_info
     LONG      priority, base_priority;
 };
 
-static HANDLE event;
 static volatile LONG asked, is_another, length_wrong;
 static volatile NTSTATUS query_status, wait_status = -1;
 
@@ -115,20 +114,6 @@ static DWORD WINAPI sleeper( void *arg )
     inside = 2;
     ask();
     return 0;
-}
-
-static DWORD WINAPI waker( void *arg )
-{
-    (void)arg;
-    while (!inside) pUmsThreadYield( NULL );
-    seen_inside = inside;
-    SetEvent( event );
-    return 0;
-}
-
-static void give_up( void )
-{
-    SetEvent( event );
 }
 
 int main( void )

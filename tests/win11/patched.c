@@ -1,7 +1,8 @@
 /*
  * patched KIND [NAME]: other software has patched NtDelayExecution, or the system call NAME, before the shim starts, with
- * a jump of that kind (near, far, register), or with something that nobody knows (odd). With a jump, both see the calls: the other software each of
- * them, the shim's scheduler gets its upcalls. Prints what is active. 3: the shim refuses to work.
+ * a jump of that kind (near, far, register), or with something that nobody knows (odd). With a jump, both see the calls:
+ * the other software each of them, the shim's scheduler gets its upcalls. Prints what is active. 3: the shim refuses to
+ * work.
  * none: what is exported are no stubs at all, as in Wine 5.
  *
  * Copyright 2026 the UMS shim authors
