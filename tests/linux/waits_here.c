@@ -84,6 +84,22 @@ static BOOL is_same_place( const char *a, const char *b )
     return place_length( a ) == place_length( b ) && !memcmp( a, b, place_length( a ) );
 }
 
+/* A worker that leaves its carrier for the host's wait is told as blocked before its thread has woken up where it was
+   parked. So the thread is given the time to get to the host, if it is to be there. */
+static BOOL sleeps_here( char *text, size_t size )
+{
+    ULONGLONG begin = GetTickCount64();
+    BOOL here_now;
+
+    do
+    {
+        look_until_it_sleeps( text, size );
+        here_now = is_same_place( text, parked );
+    }
+    while (here_now && !wanted && GetTickCount64() - begin < LIMIT);
+    return here_now;
+}
+
 /* ---- the worker ---- */
 
 /* A call that may block is made at home, and the worker stays there for a while. */
@@ -215,8 +231,7 @@ static void NTAPI scheduler( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload,
     }
     if (reason == UmsSchedulerThreadBlocked && kind >= 0 && !over)
     {
-        look_until_it_sleeps( seen[kind], sizeof(seen[kind]) );
-        here[kind] = is_same_place( seen[kind], parked );
+        here[kind] = sleeps_here( seen[kind], sizeof(seen[kind]) );
         told[kind]++;
         if (kind == SLEEP) return;              /* nobody ends that one, but the process */
         end_wait( kind );
