@@ -69,7 +69,7 @@ FACTORY_TESTS( X )
 #undef X
 
 extern _Atomic int manager_wakes, closed, queues_closed;        /* calls of the make-believe host */
-extern int64_t now;                             /* added to the clock */
+extern int64_t now;                             /* what the clock of the main thread shows */
 
 struct ums_factory *factory( uint32_t concurrency, uint32_t max );
 struct ums_hand *hand( struct ums_factory *f );         /* as the manager makes it, ready */
