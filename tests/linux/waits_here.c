@@ -1,12 +1,13 @@
 /*
- * waits_here user | kernel: where does the thread of a worker sleep while the worker waits?
+ * waits_here user | local | kernel: where does the thread of a worker sleep while the worker waits?
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The scheduler asks Linux, in the upcall for the wait. user: the thread sleeps where it slept while
- * its worker had yielded, and so takes no part in the wait. kernel (UMS_USER_WAITS=off): it sleeps in
- * the host's call. Nothing else shows the difference to a program, except for the time that it takes.
+ * its worker had yielded, and so takes no part in the wait. local (UMS_LOCAL_OBJECTS=on): also in waits
+ * for objects. kernel (UMS_USER_WAITS=off): it sleeps in the host's call. Nothing else shows the
+ * difference to a program, except for the time that it takes.
  */
 #include <windows.h>
 #include <tlhelp32.h>
@@ -21,22 +22,32 @@
 #define LIMIT     20000                         /* ms */
 #define LONG_TIME 3600000                       /* ms: is not over in a test */
 
-enum kind { ALERT_TIMED, ALERT, ADDRESS, ADDRESS_TIMED, LOCK, CONDITION, SECTION, SLEEP, KINDS };
+enum kind
+{
+    ALERT_TIMED, ALERT, ADDRESS, ADDRESS_TIMED, LOCK, CONDITION, SECTION, ONCE, KEYED,
+    EVENT, SEMAPHORE, MUTEX, ANY, ALL,          /* objects */
+    SLEEP, KINDS
+};
 
 static const char *const names[KINDS] =
 {
     "an alert, with a time-out", "an alert", "an address", "an address, with a time-out", "an SRW lock",
-    "a condition variable", "a critical section", "Sleep"
+    "a condition variable", "a critical section", "InitOnce", "a keyed event", "an event", "a semaphore",
+    "a mutex", "any of two events", "an event and a semaphore", "Sleep"
 };
 
 static LONG (WINAPI *wait_for_alert)( void *, const LARGE_INTEGER * );
 static LONG (WINAPI *alert)( HANDLE );
 static BOOL (WINAPI *wait_on_address)( volatile void *, void *, SIZE_T, DWORD );
 static void (WINAPI *wake_by_address)( void * );
+static LONG (WINAPI *wait_for_key)( HANDLE, const void *, BOOLEAN, const LARGE_INTEGER * );
+static LONG (WINAPI *release_key)( HANDLE, const void *, BOOLEAN, const LARGE_INTEGER * );
 
 static SRWLOCK lock = SRWLOCK_INIT, changed_lock = SRWLOCK_INIT;
 static CONDITION_VARIABLE changed = CONDITION_VARIABLE_INIT;
 static CRITICAL_SECTION section;
+static INIT_ONCE once = INIT_ONCE_STATIC_INIT;
+static HANDLE event, other_event, semaphore, mutex;
 
 static PUMS_COMPLETION_LIST list;
 static DWORD worker_id, main_id;
@@ -44,8 +55,13 @@ static int64_t scheduler_thread, home;          /* Linux' ids */
 static char parked[256];                        /* what its thread does while it has yielded */
 static volatile LONG stage = -1;                /* the kind of wait that it is about to begin */
 static volatile LONG over;
-static int told[KINDS], here[KINDS], wanted, ended;
+static int told[KINDS], here[KINDS], wanted, wanted_objects, ended;
 static char seen[KINDS][256];
+
+static int is_wanted( enum kind kind )
+{
+    return kind >= EVENT && kind <= ALL ? wanted_objects : wanted;
+}
 
 /* ---- what the thread does, by Linux ---- */
 
@@ -84,19 +100,30 @@ static BOOL is_same_place( const char *a, const char *b )
     return place_length( a ) == place_length( b ) && !memcmp( a, b, place_length( a ) );
 }
 
+static BOOL is_parked( char *text, size_t size )
+{
+    look_until_it_sleeps( text, size );
+    return is_same_place( text, parked );
+}
+
 /* A worker that leaves its carrier for the host's wait is told as blocked before its thread has woken up where it was
-   parked. So the thread is given the time to get to the host, if it is to be there. */
-static BOOL sleeps_here( char *text, size_t size )
+   parked; and the thread may have something to do for its worker, in a short call of the host, before it parks. So it
+   gets the time to be where it is to be. Whoever is on the way to the host does not stay parked. */
+static BOOL sleeps_here( enum kind kind, char *text, size_t size )
 {
     ULONGLONG begin = GetTickCount64();
     BOOL here_now;
 
     do
     {
-        look_until_it_sleeps( text, size );
-        here_now = is_same_place( text, parked );
+        here_now = is_parked( text, size );
+        if (here_now && is_wanted( kind ))
+        {
+            Sleep( 50 );
+            here_now = is_parked( text, size );
+        }
     }
-    while (here_now && !wanted && GetTickCount64() - begin < LIMIT);
+    while (here_now != is_wanted( kind ) && GetTickCount64() - begin < LIMIT);
     return here_now;
 }
 
@@ -116,6 +143,8 @@ static void find_home( void )
 static void wait_for( enum kind kind, DWORD ms )
 {
     LARGE_INTEGER timeout = { .QuadPart = -10000ll * LONG_TIME };
+    HANDLE events[2] = { event, other_event }, different[2] = { other_event, semaphore };
+    BOOL pending;
     LONG none = 0;
 
     switch (kind)
@@ -127,6 +156,13 @@ static void wait_for( enum kind kind, DWORD ms )
     case LOCK:          AcquireSRWLockExclusive( &lock ); break;
     case CONDITION:     SleepConditionVariableSRW( &changed, &changed_lock, INFINITE, 0 ); break;
     case SECTION:       EnterCriticalSection( &section ); break;
+    case ONCE:          InitOnceBeginInitialize( &once, 0, &pending, NULL ); break;
+    case KEYED:         wait_for_key( NULL, (const void *)&over, FALSE, NULL ); break;
+    case EVENT:         WaitForSingleObject( event, INFINITE ); break;
+    case SEMAPHORE:     WaitForSingleObject( semaphore, INFINITE ); break;
+    case MUTEX:         WaitForSingleObject( mutex, INFINITE ); break;
+    case ANY:           WaitForMultipleObjects( 2, events, FALSE, INFINITE ); break;
+    case ALL:           WaitForMultipleObjects( 2, different, TRUE, INFINITE ); break;
     default:            Sleep( LONG_TIME );
     }
 }
@@ -144,6 +180,7 @@ static void wait_until_over( enum kind kind )
     if (kind == CONDITION) ReleaseSRWLockExclusive( &changed_lock );
     if (kind == LOCK) ReleaseSRWLockExclusive( &lock );
     if (kind == SECTION) LeaveCriticalSection( &section );
+    if (kind == MUTEX) ReleaseMutex( mutex );
 }
 
 /* The thread itself may make the first wait with a time-out, and others, until there is a timer. */
@@ -193,14 +230,19 @@ static DWORD WINAPI worker( void *arg )
 
 static void take( void )
 {
+    static BOOL begun;
+
     AcquireSRWLockExclusive( &lock );
     EnterCriticalSection( &section );
+    WaitForSingleObject( mutex, INFINITE );
+    if (!begun) InitOnceBeginInitialize( &once, 0, &begun, NULL );
 }
 
 static void give_back( void )
 {
     ReleaseSRWLockExclusive( &lock );
     LeaveCriticalSection( &section );
+    ReleaseMutex( mutex );
 }
 
 /* "over" first: with the lock in its hands a worker at home looks at that. */
@@ -208,9 +250,22 @@ static void end_wait( enum kind kind )
 {
     over = 1;
     give_back();
-    if (kind == ALERT || kind == ALERT_TIMED) alert( (HANDLE)(ULONG_PTR)worker_id );
-    else if (kind == ADDRESS || kind == ADDRESS_TIMED) wake_by_address( (void *)&over );
-    else if (kind == CONDITION) WakeAllConditionVariable( &changed );
+    switch (kind)
+    {
+    case ALERT_TIMED:
+    case ALERT:         alert( (HANDLE)(ULONG_PTR)worker_id ); break;
+    case ADDRESS_TIMED:
+    case ADDRESS:       wake_by_address( (void *)&over ); break;
+    case CONDITION:     WakeAllConditionVariable( &changed ); break;
+    case ONCE:          InitOnceComplete( &once, 0, NULL ); break;
+    case KEYED:         release_key( NULL, (const void *)&over, FALSE, NULL ); break;
+    case SEMAPHORE:     ReleaseSemaphore( semaphore, 1, NULL ); break;
+    case EVENT:         SetEvent( event ); break;
+    case ANY:           SetEvent( other_event ); break;
+    case ALL:           SetEvent( other_event );
+                        ReleaseSemaphore( semaphore, 1, NULL ); break;
+    default:            break;
+    }
 }
 
 /* The lock is taken while the worker has yielded, and given back when it was seen to wait. */
@@ -231,7 +286,7 @@ static void NTAPI scheduler( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload,
     }
     if (reason == UmsSchedulerThreadBlocked && kind >= 0 && !over)
     {
-        here[kind] = sleeps_here( seen[kind], sizeof(seen[kind]) );
+        here[kind] = sleeps_here( kind, seen[kind], sizeof(seen[kind]) );
         told[kind]++;
         if (kind == SLEEP) return;              /* nobody ends that one, but the process */
         end_wait( kind );
@@ -254,12 +309,20 @@ int main( int argc, char **argv )
     int kind;
 
     main_id = GetCurrentThreadId();
-    wanted = argc > 1 && !strcmp( argv[1], "user" );
+    wanted_objects = argc > 1 && !strcmp( argv[1], "local" );
+    wanted = wanted_objects || (argc > 1 && !strcmp( argv[1], "user" ));
     wait_for_alert  = find( "ntdll.dll", "NtWaitForAlertByThreadId" );
     alert           = find( "ntdll.dll", "NtAlertThreadByThreadId" );
     wait_on_address = find( "kernelbase.dll", "WaitOnAddress" );
     wake_by_address = find( "kernelbase.dll", "WakeByAddressSingle" );
+    wait_for_key    = find( "ntdll.dll", "NtWaitForKeyedEvent" );
+    release_key     = find( "ntdll.dll", "NtReleaseKeyedEvent" );
     InitializeCriticalSection( &section );
+    event       = CreateEventA( NULL, FALSE, FALSE, NULL );
+    other_event = CreateEventA( NULL, FALSE, FALSE, NULL );
+    semaphore   = CreateSemaphoreA( NULL, 0, 1, NULL );
+    mutex       = CreateMutexA( NULL, FALSE, NULL );
+    ok( event && other_event && semaphore && mutex, "no objects, error %lu", GetLastError() );
     ok( CreateUmsCompletionList( &list ), "no list, error %lu", GetLastError() );
     info.CompletionList = list;
     thread = spawn_ums_worker( list, worker, NULL, NULL, &context );
@@ -271,8 +334,8 @@ int main( int argc, char **argv )
     for (kind = 0; kind < KINDS; kind++)
     {
         ok( told[kind], "%s: nobody was told of the wait", names[kind] );
-        ok( here[kind] == wanted, "%s: the thread sleeps %s: %sparked: %s", names[kind],
-            wanted ? "in the host's wait" : "as if its worker had yielded", seen[kind], parked );
+        ok( here[kind] == is_wanted( kind ), "%s: the thread sleeps %s: %sparked: %s", names[kind],
+            is_wanted( kind ) ? "in the host's wait" : "as if its worker had yielded", seen[kind], parked );
     }
     test_end();
     fflush( stdout );
