@@ -158,6 +158,11 @@ void wait_take_address( struct task *task );
 void wait_leave_address( void );
 unsigned int wait_take_object( struct task *task );     /* which to give back */
 void wait_leave_object( struct task *task, unsigned int which );
+void wait_at_door( struct task *task );
+void close_door( struct task *task );           /* and then open it */
+void open_door( struct task *task );
+void wait_for_pulse( struct task *task );
+void pulse( struct task *task );
 void wait_for_alert( struct task *task );
 void wait_for_key( struct task *task );
 void wait_for_nothing( struct task *task );

@@ -1,7 +1,8 @@
 /*
  * Waits that need no kernel object: condition variables, addresses, alerts by thread id, keys, with and without a time-out. And
  * waits for events, semaphores and mutexes, which need none until somebody else may know them (UMS_LOCAL_OBJECTS): each of
- * these becomes known at a random moment, a mutex mostly while somebody owns it.
+ * these becomes known at a random moment, a mutex mostly while somebody owns it. An event that stays set, and one that is
+ * only pulsed, have no tokens, so whoever waits for them may be killed.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -31,6 +32,8 @@ static LONG (WINAPI *pNtReleaseKeyedEvent)( HANDLE, volatile void *, BOOLEAN, co
 enum kind { SEMAPHORE, EVENT, MUTEX };          /* the last two have one token */
 
 static HANDLE objects[OBJECTS];
+static HANDLE door, pulsed;                     /* door: open at the end, whoever closed it */
+static volatile LONG pulses, pulses_got;
 static volatile LONG object_tokens[OBJECTS];
 
 static SRWLOCK gate = SRWLOCK_INIT;
@@ -73,7 +76,12 @@ static BOOL objects_init( void )
         object_tokens[i] = all_tokens( i );
         if (!objects[i]) return FALSE;
     }
-    return TRUE;
+    if (door) CloseHandle( door );
+    if (pulsed) CloseHandle( pulsed );
+    door = CreateEventA( NULL, TRUE, TRUE, NULL );
+    pulsed = CreateEventA( NULL, FALSE, FALSE, NULL );
+    pulses = pulses_got = 0;
+    return door && pulsed;
 }
 
 static BOOL objects_fit( void )
@@ -89,7 +97,7 @@ static BOOL objects_fit( void )
         for (n = 0; n < all_tokens( i ); n++) if (!signal_object( i )) return FALSE;
         if (kind_of( i ) == MUTEX && ReleaseMutex( objects[i] )) return FALSE;
     }
-    return TRUE;
+    return !WaitForSingleObject( door, 0 ) && WaitForSingleObject( pulsed, 0 ) == WAIT_TIMEOUT && pulses_got <= pulses;
 }
 
 BOOL waits_init( void )
@@ -164,11 +172,11 @@ void wait_leave_address( void )
 
 /* ---- a token that an object has ---- */
 
-static void becomes_known( int i )
+static void becomes_known( HANDLE object )
 {
     HANDLE copy;
 
-    if (DuplicateHandle( GetCurrentProcess(), objects[i], GetCurrentProcess(), &copy, 0, FALSE,
+    if (DuplicateHandle( GetCurrentProcess(), object, GetCurrentProcess(), &copy, 0, FALSE,
                          DUPLICATE_SAME_ACCESS )) CloseHandle( copy );
 }
 
@@ -195,7 +203,7 @@ unsigned int wait_take_object( struct task *task )
     unsigned int how = how_to_wait( task, first, second );
     DWORD ret;
 
-    if (!pick( &task->seed, 150 )) becomes_known( first );
+    if (!pick( &task->seed, 150 )) becomes_known( objects[first] );
     do ret = how > 1 ? WaitForSingleObject( both[0], some_time( task ) )
                      : WaitForMultipleObjects( 2, both, how == 0, some_time( task ) );
     while (ret == WAIT_TIMEOUT);
@@ -210,25 +218,89 @@ unsigned int wait_take_object( struct task *task )
 /* It becomes known through its owner, and its owner may take it as often as it wants. */
 static void own_again( struct task *task, int i )
 {
-    if (!pick( &task->seed, 50 )) becomes_known( i );
+    if (!pick( &task->seed, 50 )) becomes_known( objects[i] );
     if (pick( &task->seed, 3 )) return;
     if (WaitForSingleObject( objects[i], INFINITE ) || !ReleaseMutex( objects[i] ))
         promise_broken( "the owner cannot take it again", task, GetLastError(), (ULONG_PTR)i );
 }
 
+/* Gives this token back and takes another one, in one step. It has no other, so nobody waits for it. */
+static int change_token( struct task *task, int i )
+{
+    int next = (i + 1 + (int)pick( &task->seed, OBJECTS - 1 )) % OBJECTS;
+    DWORD ret = SignalObjectAndWait( objects[i], objects[next], some_time( task ), FALSE );
+
+    while (ret == WAIT_TIMEOUT) ret = WaitForSingleObject( objects[next], some_time( task ) );
+    if (ret) promise_broken( "a token cannot be changed", task, GetLastError(), (ULONG_PTR)i );
+    has_token( task, next );
+    return next;
+}
+
+static void about_to_leave( struct task *task, int i )
+{
+    InterlockedIncrement( &given_back );
+    InterlockedIncrement( &object_tokens[i] );
+    if (kind_of( i ) == MUTEX) own_again( task, i );
+}
+
 void wait_leave_object( struct task *task, unsigned int which )
 {
+    BOOL one = !(which & (which - 1));
     int i;
 
     for (i = 0; i < OBJECTS; i++)
     {
         if (!(which >> i & 1)) continue;
-        InterlockedIncrement( &given_back );
-        InterlockedIncrement( &object_tokens[i] );
-        if (kind_of( i ) == MUTEX) own_again( task, i );
+        about_to_leave( task, i );
+        if (one && !pick( &task->seed, 4 ))
+        {
+            i = change_token( task, i );
+            about_to_leave( task, i );
+        }
         if (!signal_object( i ))
             promise_broken( "a token cannot go back", task, GetLastError(), (ULONG_PTR)i );
+        if (one) return;
     }
+}
+
+/* ---- events without tokens ---- */
+
+void wait_at_door( struct task *task )
+{
+    DWORD ret;
+
+    do ret = WaitForSingleObject( door, some_time( task ) );
+    while (ret == WAIT_TIMEOUT);
+    if (ret) promise_broken( "a wait at the door failed", task, ret, GetLastError() );
+}
+
+/* Whoever closes it opens it again. */
+void close_door( struct task *task )
+{
+    if (!pick( &task->seed, 100 )) becomes_known( door );
+    if (!ResetEvent( door )) promise_broken( "the door cannot be closed", task, GetLastError(), 0 );
+}
+
+void open_door( struct task *task )
+{
+    if (!SetEvent( door )) promise_broken( "the door cannot be opened", task, GetLastError(), 0 );
+}
+
+/* It may be killed between its pulse and the count. */
+void wait_for_pulse( struct task *task )
+{
+    DWORD ret = WaitForSingleObject( pulsed, 1 + pick( &task->seed, 4 ) );
+
+    if (ret && ret != WAIT_TIMEOUT) promise_broken( "a wait for a pulse failed", task, ret, GetLastError() );
+    if (!ret && InterlockedIncrement( &pulses_got ) > pulses)
+        promise_broken( "a pulse was doubled", task, (ULONG_PTR)pulses, 0 );
+}
+
+void pulse( struct task *task )
+{
+    if (!pick( &task->seed, 100 )) becomes_known( pulsed );
+    InterlockedIncrement( &pulses );
+    if (!PulseEvent( pulsed )) promise_broken( "an event cannot be pulsed", task, GetLastError(), 0 );
 }
 
 /* ---- alerts ---- */

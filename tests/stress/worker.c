@@ -383,6 +383,29 @@ static void step_object( struct task *task, const unsigned long long *canary )
     InterlockedExchange( &task->fragile, 0 );
 }
 
+/* An event that is open or closed for all, and one that is pulsed. */
+static void step_door( struct task *task, const unsigned long long *canary )
+{
+    unsigned int what = pick( &task->seed, 4 );
+
+    go_out( task, 'D' );
+    if (what == 0) close_door( task );
+    else if (what == 1) pulse( task );
+    else
+    {
+        window( task );
+        if (what == 2) wait_at_door( task );
+        else wait_for_pulse( task );
+        no_window( task );
+    }
+    come_in( task, canary );
+    if (what) return;
+    yield( task, canary, 'C' );
+    go_out( task, 'D' );
+    open_door( task );
+    come_in( task, canary );
+}
+
 static void step_alert( struct task *task, const unsigned long long *canary )
 {
     unsigned int what = pick( &task->seed, 4 );
@@ -416,7 +439,7 @@ static void step_send_alert( struct task *task, const unsigned long long *canary
 
 static void step( struct task *task, const unsigned long long *canary )
 {
-    unsigned int what = pick( &task->seed, allowed( 'a' ) ? 51 : 40 );
+    unsigned int what = pick( &task->seed, allowed( 'a' ) ? 54 : 40 );
 
     if (what < 12) yield( task, canary, 'y' );
     else if (what < 17)
@@ -444,7 +467,8 @@ static void step( struct task *task, const unsigned long long *canary )
     else if (what < 44) step_token( task, canary, what < 42 );
     else if (what < 46) step_alert( task, canary );
     else if (what < 48) step_send_alert( task, canary );
-    else step_object( task, canary );
+    else if (what < 51) step_object( task, canary );
+    else step_door( task, canary );
 }
 
 /* Half of them see to it that nobody meddles with them at the end: their context is deleted the moment it is
