@@ -119,9 +119,9 @@ static void it_is_carried_but_for_the_kernel( void **state )
     int i;
 
     (void)state;
-    ums_grace = 100000000;
+    fake_on_clock = fake_no_time_passes;
     run( tour, run_to_end );
-    ums_grace = 5000;
+    fake_on_clock = NULL;
     assert_int_equal( notes, 9 );
     for (i = 0; i < 9; i++) assert_int_equal( carried( i ), ums_carry && expected[i] );
     assert_int_equal( upcalls[YIELD], 2 );
@@ -144,9 +144,9 @@ static void yield_in_callback( void *param )
 static void in_a_callback_it_stays_home( void **state )
 {
     (void)state;
-    ums_grace = 100000000;
+    fake_on_clock = fake_no_time_passes;
     run( yield_in_callback, run_to_end );
-    ums_grace = 5000;
+    fake_on_clock = NULL;
     assert_int_equal( notes, 3 );
     assert_false( carried( 0 ) );
     assert_false( carried( 1 ) );

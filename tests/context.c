@@ -286,7 +286,7 @@ static void *poller( void *arg )
     for (round = 1; round <= 20000; round++)
     {
         while (atomic_load( &round_asked ) != round) sched_yield();
-        while (flag( toggled, IS_SUSPENDED )) ;
+        while (flag( toggled, IS_SUSPENDED )) sched_yield();
         if (atomic_load( &toggled->word ) & WORD_SUSPENDED) atomic_fetch_add( &refusals, 1 );
         atomic_store( &round_done, round );
     }

@@ -103,8 +103,7 @@ static DWORD run_other( const char *arguments )
     snprintf( command, sizeof(command), "\"%s\" %s", exe, arguments );
     if (!CreateProcessA( NULL, command, NULL, NULL, TRUE, 0, NULL, NULL, &startup, &process ))
         return 98;
-    if (WaitForSingleObject( process.hProcess, LIMIT )) TerminateProcess( process.hProcess, 97 );
-    WaitForSingleObject( process.hProcess, LIMIT );
+    WaitForSingleObject( process.hProcess, INFINITE );      /* it waits for LIMIT at most */
     GetExitCodeProcess( process.hProcess, &code );
     CloseHandle( process.hProcess );
     CloseHandle( process.hThread );

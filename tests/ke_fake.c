@@ -117,6 +117,12 @@ void ke_wake( _Atomic uint32_t *word, int all )
     syscall( SYS_futex, word, FUTEX_WAKE_PRIVATE, all ? 0x7fffffff : 1 );
 }
 
+int64_t fake_no_time_passes( int64_t now )
+{
+    (void)now;
+    return 0;
+}
+
 int64_t ke_clock( void )
 {
     struct timespec now;

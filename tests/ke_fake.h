@@ -29,6 +29,7 @@ extern int fake_commit_fails;                   /* ke_commit refuses */
 extern int fake_event_fails;                    /* ke_event_create refuses */
 extern _Thread_local void (*fake_on_event_set)( void *event );      /* called before it is set */
 extern _Thread_local int64_t (*fake_on_clock)( int64_t now );       /* may change the time */
+int64_t fake_no_time_passes( int64_t now );     /* for it: no call takes long, however slow the machine is */
 extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word, int all );
 /* what the host says of the home thread; without it: nothing */
 extern _Thread_local enum ke_sleep (*fake_on_look)( struct ke_place *place );

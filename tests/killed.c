@@ -300,7 +300,7 @@ static act other_act;
 static void meet( void )
 {
     atomic_fetch_add( &start_both, 1 );
-    while (atomic_load( &start_both ) < 2) ;
+    while (atomic_load( &start_both ) < 2) sched_yield();
 }
 
 static void *do_other( void *w )

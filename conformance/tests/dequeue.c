@@ -148,7 +148,7 @@ static BOOL wait_once( DWORD timeout, DWORD delay )
 /* Until it has really waited: a thread that says that it is about to may be late. */
 START_TEST( dequeue_wait )
 {
-    static const DWORD timeouts[] = { INFINITE, 9000 };
+    const DWORD timeouts[] = { INFINITE, WAIT_BOUND };
     DWORD delay;
     int i;
 

@@ -131,6 +131,12 @@ PUMS_COMPLETION_LIST kit_new_list( void );
 /* A scheduler thread to be, with a list of its own if list is NULL. Started by kit_start. */
 struct kit_sched *kit_add_sched( PUMS_COMPLETION_LIST list );
 void kit_start( void );
+
+/* For tests that end threads which may begin just now: one that is ended with the loader lock keeps it, and one that waits for
+   the lock does no harm. Nothing where there are no such functions. */
+void kit_lock_loader( void );
+void kit_unlock_loader( void );
+
 /* Drop the main thread's hold, wait until all workers ended and all schedulers left. */
 BOOL kit_finish( void );
 /* Judge every count. Call it last. */

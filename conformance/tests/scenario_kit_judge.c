@@ -146,3 +146,23 @@ void kit_check( void )
     CloseHandle( kit.done );
     TlsFree( kit.tls );
 }
+
+/* ---- the loader lock ---- */
+
+static NTSTATUS (WINAPI *pLdrLockLoaderLock)( ULONG, ULONG *, ULONG_PTR * );
+static NTSTATUS (WINAPI *pLdrUnlockLoaderLock)( ULONG, ULONG_PTR );
+static ULONG_PTR loader_cookie;
+
+void kit_lock_loader( void )
+{
+    HMODULE ntdll = GetModuleHandleW( L"ntdll.dll" );
+
+    pLdrLockLoaderLock = (void *)GetProcAddress( ntdll, "LdrLockLoaderLock" );
+    pLdrUnlockLoaderLock = (void *)GetProcAddress( ntdll, "LdrUnlockLoaderLock" );
+    if (pLdrLockLoaderLock && pLdrUnlockLoaderLock) pLdrLockLoaderLock( 0, NULL, &loader_cookie );
+}
+
+void kit_unlock_loader( void )
+{
+    if (pLdrLockLoaderLock && pLdrUnlockLoaderLock) pLdrUnlockLoaderLock( 0, loader_cookie );
+}

@@ -187,7 +187,9 @@ static BOOL end_other_threads( void )
         if (entry.th32OwnerProcessID != GetCurrentProcessId() ||
             entry.th32ThreadID == GetCurrentThreadId()) continue;
         if (!(thread = OpenThread( THREAD_TERMINATE | SYNCHRONIZE, FALSE, entry.th32ThreadID ))) continue;
+        kit_lock_loader();
         TerminateThread( thread, 1 );
+        kit_unlock_loader();
         WaitForSingleObject( thread, KIT_LIMIT );
         CloseHandle( thread );
     }

@@ -106,7 +106,7 @@ static BOOL is_signalled( HANDLE handle )
    proves no order: the worker has some instructions to go, and it is given time for them. */
 static void let_them_wait( void )
 {
-    Sleep( 100 );
+    Sleep( 500 );
 }
 
 /* Another handle of the first object, so that it is known to others while they wait for it. */

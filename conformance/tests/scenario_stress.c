@@ -233,9 +233,10 @@ static BOOL desert_upcall( struct kit_sched *sched, LONG reason, ULONG_PTR paylo
 
 static DWORD desert_body( struct kit_worker *worker )
 {
+    ULONGLONG begin = GetTickCount64();
     int i;
 
-    for (i = 0; i < 1000 && (i < 60 || deserted < DESERTERS); i++)
+    for (i = 0; i < 60 || (deserted < DESERTERS && GetTickCount64() - begin < KIT_LIMIT / 2); i++)
     {
         kit_yield( worker, NULL );
         if (i % 5 == 4) Sleep( 1 );

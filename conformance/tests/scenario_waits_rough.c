@@ -350,7 +350,9 @@ START_TEST( scenario_sleep_threads_ended )
     for (i = 0; i < 5; i++)
     {
         if (!ok( kit_moves( &naps ) && kit_moves( &naps ), "it does not wake up any more, round %d\n", i )) break;
+        kit_lock_loader();
         end_others( worker, sched );
+        kit_unlock_loader();
     }
     go_on = 1;
     kit_finish();

@@ -20,7 +20,7 @@ set UMS_LOG=info
 set UMS_LOG_FILE=%~dp0results\3-log.txt
 umsrun.exe hello_ums.exe > results\3-programs.txt 2>&1
 echo status %ERRORLEVEL% >> results\3-programs.txt
-umsrun.exe umsdemo.exe >> results\3-programs.txt 2>&1
+umsrun.exe umsdemo.exe --timeout=300 >> results\3-programs.txt 2>&1
 echo status %ERRORLEVEL% >> results\3-programs.txt
 set UMS_LOG=
 set UMS_LOG_FILE=

@@ -10,7 +10,7 @@
 
 #include "test.h"
 
-#define PATIENCE 30000                  /* for what must come; nothing is concluded from less */
+#define PATIENCE 120000                 /* for what must come; nothing is concluded from less */
 
 static char self[MAX_PATH];
 

@@ -57,7 +57,7 @@ static DWORD ask_another_process( HANDLE *handles, int count )
     for (i = 0; i < count; i++)
         length += snprintf( line + length, sizeof(line) - length, " %lu", (DWORD)(ULONG_PTR)handles[i] );
     if (!CreateProcessA( NULL, line, NULL, NULL, FALSE, 0, NULL, NULL, &startup, &info )) return DID_NOT_LOOK;
-    WaitForSingleObject( info.hProcess, LIMIT );
+    WaitForSingleObject( info.hProcess, INFINITE );
     GetExitCodeProcess( info.hProcess, &code );
     CloseHandle( info.hThread );
     CloseHandle( info.hProcess );

@@ -14,7 +14,7 @@
 #include "private/exports.h"
 #include "../inject/test.h"
 
-#define LIMIT 20000                     /* ms, of a round */
+#define LIMIT 120000                    /* ms, of a round, with the start of a process */
 
 #define X( ret, name, args ) static ret (WINAPI *p##name) args;
 UMS_KERNEL32_EXPORTS( X )

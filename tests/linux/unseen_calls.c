@@ -39,7 +39,7 @@ static DWORD ask_another_process( HANDLE handle )
     GetModuleFileNameA( NULL, own, sizeof(own) );
     snprintf( line, sizeof(line), "\"%s\" %lu %lu", own, GetCurrentProcessId(), (DWORD)(ULONG_PTR)handle );
     if (!CreateProcessA( NULL, line, NULL, NULL, FALSE, 0, NULL, NULL, &startup, &info )) return DID_NOT_LOOK;
-    WaitForSingleObject( info.hProcess, LIMIT );
+    WaitForSingleObject( info.hProcess, INFINITE );
     GetExitCodeProcess( info.hProcess, &code );
     CloseHandle( info.hThread );
     CloseHandle( info.hProcess );

@@ -21,9 +21,9 @@ static void enter_and_leave( void *param )
 void short_calls_are_not_told( void **state )
 {
     (void)state;
-    ums_grace = 10000000;
+    fake_on_clock = fake_no_time_passes;
     run( enter_and_leave, run_to_end );
-    ums_grace = 5000;
+    fake_on_clock = NULL;
     assert_int_equal( upcall_count, 2 );        /* start and end */
     tear_down();
 }

@@ -144,9 +144,9 @@ static void yield_inside_call( void *param )
 void a_yield_inside_a_call_goes_back_into_it( void **state )
 {
     (void)state;
-    ums_grace = 10000000;
+    fake_on_clock = fake_no_time_passes;
     run( yield_inside_call, run_to_end );
-    ums_grace = 5000;
+    fake_on_clock = NULL;
     assert_int_equal( upcall_count, 3 );
     assert_int_equal( upcalls[1].reason, YIELD );
     assert_int_equal( seen_state, WORKER_INKERNEL );
@@ -191,9 +191,9 @@ static void yield_when_waiting( void *param )
 void a_yield_inside_a_wait_is_scheduled_once( void **state )
 {
     (void)state;
-    ums_grace = 10000000;
+    fake_on_clock = fake_no_time_passes;
     run( yield_when_waiting, run_to_end );
-    ums_grace = 5000;
+    fake_on_clock = NULL;
     assert_int_equal( upcall_count, 4 );
     assert_int_equal( upcalls[1].reason, BLOCKED );
     assert_int_equal( upcalls[2].reason, YIELD );

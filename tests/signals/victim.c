@@ -258,7 +258,7 @@ static int report( void )
         printf( "FAIL wrong %s: %ld\n", mistake_names[i], wrong[i] );
         bad = 1;
     }
-    for (i = 0; i < 1000 && remote_threads != shared->threads; i++) Sleep( 10 );
+    for (i = 0; i < 6000 && remote_threads != shared->threads; i++) Sleep( 10 );
     if (remote_threads != shared->threads)
     {
         printf( "FAIL %ld of %ld remote threads ran\n", remote_threads, shared->threads );

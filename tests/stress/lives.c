@@ -24,7 +24,7 @@
 
 #define BATCH   24
 #define LIMIT   20000                           /* ms, the bound of each wait */
-#define PATIENT 5000                            /* ms until handles of ended threads are gone */
+#define PATIENT 60000                           /* ms until handles of ended threads are gone */
 
 struct life
 {

@@ -201,7 +201,7 @@ static void check_handles( int before )
     HANDLE thread;
     int i, now = 0;
 
-    for (i = 0; i < 100; i++)
+    for (i = 0; i < 1200; i++)
     {
         if ((now = handles_count()) <= before) return;
         thread = plain_thread( nothing, NULL );
