@@ -128,6 +128,7 @@ static void a_full_ring_loses_its_oldest( void **state )
 static void the_text_begins_where_every_ring_does( void **state )
 {
     struct ums_ring *over, *kept;
+    char lost[32];
     uint32_t i;
 
     (void)state;
@@ -146,6 +147,34 @@ static void the_text_begins_where_every_ring_does( void **state )
     assert_int_equal( count( "\"cat\":\"queued\"" ), 0 );
     assert_int_equal( count( "\"name\":\"scheduler 2\",\"args\":{\"scheduler\":2}" ), 1 );
     assert_int_equal( count( "\"cat\":\"ready\"" ), 1 + (ROOM - RECORD_SLACK) / 2 );
+    snprintf( lost, sizeof(lost), "\"lost\":%u,", ROOM + RECORD_SLACK + 2 );        /* queued, dequeued */
+    assert_non_null( strstr( text, lost ) );
+}
+
+/* Events that do not fit the state of their row begin no slice, and every slice that begins ends. */
+static void slices_fit_each_other( void **state )
+{
+    struct ums_ring *ring;
+
+    (void)state;
+    start();
+    ring = &ums_record->ring[1];
+    ums_record_event( ring, 2123, EVENT_EXECUTE, 1, 7, 0 );
+    ums_record_event( ring, 2200, EVENT_IDLE, 1, 0, 5 );              /* it has a worker */
+    ums_record_event( ring, 2250, EVENT_BUSY, 1, 0, 0 );
+    ums_record_event( ring, 2300, EVENT_KERNEL, 1, 7, 5 );
+    ums_record_event( ring, 2400, EVENT_KERNEL, 1, 7, 6 );            /* it is in one already */
+    ums_record_event( ring, 2500, EVENT_BLOCK, 1, 7, 5 );
+    ums_record_event( ring, 2600, EVENT_QUEUE, 1, 7, 0 );
+    ums_record_event( ring, 2700, EVENT_QUEUE, 1, 7, 0 );
+    ums_record_event( ring, 2800, EVENT_IDLE, 1, 0, 5 );
+    assert_true( write_all() );
+    assert_int_equal( count( "\"ts\":1.123," ), 2 );                  /* on both rows */
+    assert_int_equal( count( "\"cat\":\"kernel\"" ), 1 );
+    assert_int_equal( count( "\"cat\":\"idle\"" ), 1 );
+    assert_int_equal( count( "\"ph\":\"s\"" ), 1 );
+    assert_int_equal( count( "\"ph\":\"f\"" ), 1 );
+    assert_int_equal( count( "\"ph\":\"B\"" ), count( "\"ph\":\"E\"" ) );
 }
 
 /* A place that was claimed in this lap and holds an event of the one before. */
@@ -266,6 +295,7 @@ int main( void )
         cmocka_unit_test( a_full_ring_loses_its_oldest ),
         cmocka_unit_test( what_was_claimed_and_not_written_is_left_out ),
         cmocka_unit_test( the_text_is_in_order_of_time ),
+        cmocka_unit_test( slices_fit_each_other ),
         cmocka_unit_test( names_and_odd_characters ),
         cmocka_unit_test( threads_share_a_ring ),
     };

@@ -88,6 +88,13 @@ refused "$dir/folder is a folder; --output needs" --install program.exe --output
 refused "folder is a folder" --install folder
 refused "the folder $dir/nowhere.* cannot be written to" --install program.exe --output nowhere/copy.exe
 says 'active: engine' -- --odd.exe
+says 'Software' -- 'C:\windows\system32\reg.exe' query 'HKCU\Software'      # the first word that it gets is its name
+refused 'folder is a folder' --info ./folder
+# what it says is UTF-8, whatever the code page of Windows
+LC_ALL=C.UTF-8
+export LC_ALL
+refused '^umsrun: größe.exe: there is no such file' größe.exe
+unset LC_ALL
 says 'program.exe: a 64-bit program' --info program.exe
 grep -q 'It uses User-Mode Scheduling. Run it with: umsrun "program.exe"' out || wrong '--info program.exe: no verdict'
 says 'looks up [1-9][0-9]* names of UMS: .*EnterUmsSchedulingMode.*UmsThreadYield' --info "$looks"
@@ -105,6 +112,13 @@ refused '^umsrun: x86.exe is a 32-bit program; UMS is for 64-bit ones only' --in
 # none of it: a program of Wine's own, beside the DLLs that have the functions
 start --info 'C:\windows\system32\notepad.exe'
 [ $got = 1 ] && grep -q 'Neither it nor the DLLs beside it name User-Mode Scheduling' out || wrong "--info notepad.exe: status $got"
+# a part of a longer word is no name
+cp "$(dirname "$run")/../${UMS_BUILD:-build}/prefix-${UMS_WINE:-host}/drive_c/windows/system32/notepad.exe" part.exe
+printf '\0NoUmsThreadYield\0' >> part.exe
+start --info part.exe
+[ $got = 1 ] || wrong "--info part.exe: status $got"
+printf '\0UmsThreadYield\0' >> part.exe
+says 'looks up 1 name of UMS: UmsThreadYield' --info part.exe
 start --info ./README.md
 [ $got = 2 ] || wrong "--info README.md: status $got"
 
@@ -116,6 +130,10 @@ grep -q '%1' err && wrong 'half.exe: %1'
 # before the program's name and behind it
 says "installed UMS into $dir/copy.exe" --install --output copy.exe program.exe
 says 'installed in .*copy.exe already' --install --output copy.exe program.exe
+# as long as ours, and another one
+printf X | dd of=kernel32_ums.dll bs=1 seek=200 conv=notrunc 2> /dev/null
+says 'replaced .*kernel32_ums.dll, which was another version' --install --output copy.exe program.exe
+cmp kernel32_ums.dll "$(dirname "$umsrun")/kernel32_ums.dll" || failed=1
 rm kernel32_ums.dll
 start --status copy.exe
 [ $got = 2 ] && grep -q 'kernel32_ums.dll is missing: the program starts only if' out || wrong "--status: status $got"
@@ -130,12 +148,14 @@ says 'installed in .*program.exe already' --install --in-place program.exe
 says 'restored the original' --uninstall program.exe
 cmp program.exe ./--odd.exe || failed=1
 
-# an installed program that somebody has moved to where umsrun and its DLLs are
+# an installed program that somebody has moved to where umsrun and its DLLs are, in a folder with a blank in its name
 says 'installed UMS into' --install --output moved.exe program.exe
-mkdir own
-cp "$umsrun" "$(dirname "$umsrun")/kernel32_ums.dll" "$(dirname "$umsrun")/ntdll_ums.dll" own
-mv moved.exe own
-umsrun=$dir/own/$(basename "$umsrun")
-says 'restored the original' --uninstall own/moved.exe
-[ -e own/kernel32_ums.dll ] && [ -e own/ntdll_ums.dll ] || wrong '--uninstall has deleted the DLLs of umsrun itself'
+mkdir 'our own'
+cp "$umsrun" "$(dirname "$umsrun")/kernel32_ums.dll" "$(dirname "$umsrun")/ntdll_ums.dll" 'our own'
+mv moved.exe 'our own'
+other=$umsrun
+umsrun="$dir/our own/$(basename "$umsrun")"
+says "^umsrun $version\$" "$other" --version
+says 'restored the original' --uninstall 'our own/moved.exe'
+[ -e 'our own/kernel32_ums.dll' ] && [ -e 'our own/ntdll_ums.dll' ] || wrong '--uninstall has deleted the DLLs of umsrun itself'
 exit $failed

@@ -9,6 +9,7 @@
 umsrun=$1 hello=$2 names=$3 no_ums=$4 early=$5
 export UMS_LOG=1
 system32=$dir/prefix-$wine/drive_c/windows/system32
+overrides='HKCU\Software\Wine\DllOverrides'
 cp "$system32/kernel32.dll" "$dir/before.dll"
 mkdir "$dir/alone"
 cp "$hello" "$dir/alone/hello.exe"
@@ -19,6 +20,10 @@ hello=$dir/alone/hello.exe names=$dir/alone/names.exe early=$dir/alone/early.exe
 expect 1 "${WINEPREFIX##*/}: UMS is not installed in it" "$umsrun" --prefix-status
 expect 2 '--install-prefix .*hello.exe: .* is a file, .* --install$' "$umsrun" --install-prefix "$hello"
 expect 1 'no User-Mode Scheduling here' "$hello"
+# a setting of the user's stays
+run reg add "$overrides" /v kernel32 /d builtin /f
+expect 2 'has the setting kernel32=builtin already' "$umsrun" --install-prefix
+run reg delete "$overrides" /v kernel32 /f
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
 expect 0 "${WINEPREFIX##*/}: UMS is installed in it" "$umsrun" --prefix-status
 expect 0 'both workers ended' "$hello"
@@ -43,7 +48,7 @@ cp "$dir/before.dll" "$dir/beside/kernel32.dll"
 printf 'Windows own DLL ' | dd of="$dir/beside/kernel32.dll" bs=1 seek=64 conv=notrunc 2> /dev/null
 WINEDEBUG=+loaddll run "$dir/beside/status.exe" 0
 grep -qi 'kernel32.*builtin' "$dir/out" || wrong 'the kernel32.dll beside a program is taken'
-run reg delete 'HKCU\Software\Wine\DllOverrides' /v '*kernel32' /f
+run reg delete "$overrides" /v '*kernel32' /f
 expect 2 'a kernel32.dll beside a program is taken' "$umsrun" --prefix-status
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
 expect 0 'UMS is installed in it' "$umsrun" --prefix-status
@@ -59,22 +64,33 @@ expect 0 'was made for Wine 1.0' "$hello"
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
 expect 0 'made for Wine' "$umsrun" --prefix-status
 
+# somebody has changed it
+cp "$system32/kernel32.dll" "$dir/made.dll"
+printf X | dd of="$dir/made.dll" bs=1 seek=$(($(stat -c %s "$dir/made.dll") / 2)) conv=notrunc 2> /dev/null
+mv "$dir/made.dll" "$system32/kernel32.dll"
+expect 2 'kernel32.dll was changed since' "$umsrun" --prefix-status
+expect 0 'every 64-bit program' "$umsrun" --install-prefix
+
 rm "$system32/ntdll_ums.dll"
 expect 2 'is missing' "$umsrun" --prefix-status
 expect 0 "restored $dir/prefix-$wine" "$umsrun" --uninstall-prefix
 cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
 [ ! -e "$system32/kernel32_ums.dll" ] || wrong 'a DLL was left behind'
-run reg query 'HKCU\Software\Wine\DllOverrides'
+run reg query "$overrides"
 grep -q kernel32 "$dir/out" && wrong 'a setting was left behind'
 expect 1 'no User-Mode Scheduling here' "$hello"
 expect 1 'UMS is not installed in it' "$umsrun" --uninstall-prefix
 
 # undone without umsrun, as docs/troubleshooting.md says: without the setting Wine takes its own kernel32
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
-UMS_TEST_OVERRIDES=kernel32=b run reg delete 'HKCU\Software\Wine\DllOverrides' /v kernel32 /f
+UMS_TEST_OVERRIDES=kernel32=b run reg delete "$overrides" /v kernel32 /f
 rm "$system32/kernel32_ums.dll" "$system32/ntdll_ums.dll"
 expect 1 'no User-Mode Scheduling here' "$hello"
+run reg add "$overrides" /v '*kernel32' /d native,builtin /f     # and the user has changed the other setting
 expect 0 "restored $dir/prefix-$wine" "$umsrun" --uninstall-prefix
+run reg query "$overrides"
+grep -q 'native,builtin' "$dir/out" || wrong "a setting of the user's was removed"
+run reg delete "$overrides" /v '*kernel32' /f
 cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
 
 # somebody has put Wine's file back: the rest can still be taken out
@@ -83,6 +99,12 @@ cp "$dir/before.dll" "$dir/back.dll"
 mv "$dir/back.dll" "$system32/kernel32.dll"
 expect 0 'what was left' "$umsrun" --uninstall-prefix
 [ ! -e "$system32/kernel32_ums.dll" ] || wrong 'a DLL was left behind, with the setting'
+expect 1 'UMS is not installed in it' "$umsrun" --uninstall-prefix
+# or if only a setting is left
+run reg add "$overrides" /v kernel32 /d native,builtin /f
+expect 0 'what was left' "$umsrun" --uninstall-prefix
+run reg query "$overrides"
+grep -q kernel32 "$dir/out" && wrong 'a setting was left behind'
 expect 1 'UMS is not installed in it' "$umsrun" --uninstall-prefix
 
 # not Wine's: left alone

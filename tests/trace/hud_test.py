@@ -89,8 +89,9 @@ def refused(umsrun, busy):
     pid = line.split()[-1]
     top, out, err = lost_start.finish(lambda: start('', umsrun, '--top'))
     expect(top.returncode == 0 and re.search(rf'^ *{pid} .*has UMS; no counters', out, re.M), 'the list', out, err)
+    expect('services.exe' not in out and 'explorer.exe' not in out, 'programs without UMS', out)
     for args, want in ((('--top', pid), 'has no counters'), (('--top', '3'), 'no such process'),
-                       (('--top', 'game'), 'not a process id')):
+                       (('--top', 'game'), 'not a process id'), (('--top', pid + 'x'), 'not a process id')):
         top, _, err = lost_start.finish(lambda wanted=args: start('', umsrun, *wanted))
         expect(top.returncode == 2 and want in err, args, top.returncode, err)
     process.communicate('\n', timeout=60)
