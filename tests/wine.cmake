@@ -42,6 +42,7 @@ function(ums_add_wine_test name)
             FIXTURES_REQUIRED wine_${wine}
             LABELS "${arg_LABELS};${wine}"
             FAIL_REGULAR_EXPRESSION "gave up after waiting"     # core/patience.h: a thread that did not come out
-            TIMEOUT ${limit})
+            TIMEOUT ${limit}
+            COST ${arg_TIMEOUT})                            # as in conformance/
     endforeach()
 endfunction()
