@@ -25,8 +25,11 @@ function(ums_add_wine_test name)
         set(arg_TIMEOUT 60)
     endif()
     math(EXPR limit "${arg_TIMEOUT} * ${UMS_TEST_TIME_FACTOR}")
-    if(limit GREATER 1500 AND arg_TIMEOUT LESS 1500)
+    if(limit GREATER 1500)
         set(limit 1500)
+    endif()
+    if(limit LESS arg_TIMEOUT)
+        set(limit ${arg_TIMEOUT})
     endif()
     # A program that ends with a crash before its first word must not look like a lost start (scripts/run_tests.sh). A script
     # reads what winerun prints.

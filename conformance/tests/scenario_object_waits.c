@@ -467,6 +467,35 @@ START_TEST( scenario_object_closed_other )
     close_all();
 }
 
+/* PulseEvent releases whoever waits (an auto-reset event: one thread), and leaves the event reset [doc]. */
+static DWORD pulse_it( struct kit_worker *worker )
+{
+    (void)worker;
+    know_they_wait( 1 );
+    check_that( !is_signalled( first ) );
+    may_end = 1;
+    check_that( PulseEvent( first ) && !is_signalled( first ) );
+    return 0;
+}
+
+START_TEST( scenario_object_pulsed )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, FALSE, FALSE, NULL );
+    second = NULL;
+    run( wait_one_and_tell, NULL, pulse_it, WAIT_OBJECT_0 );
+    close_all();
+}
+
+START_TEST( scenario_object_pulsed_manual )
+{
+    if (!kit_open()) return;
+    first = CreateEventW( NULL, TRUE, FALSE, NULL );
+    second = NULL;
+    run( wait_one_and_tell, NULL, pulse_it, WAIT_OBJECT_0 );
+    close_all();
+}
+
 /* A worker that is killed while it waits takes no signal. */
 static DWORD kill_it( struct kit_worker *worker )
 {

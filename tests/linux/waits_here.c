@@ -108,7 +108,8 @@ static BOOL is_parked( char *text, size_t size )
 
 /* A worker that leaves its carrier for the host's wait is told as blocked before its thread has woken up where it was
    parked; and the thread may have something to do for its worker, in a short call of the host, before it parks. So it
-   gets the time to be where it is to be. Whoever is on the way to the host does not stay parked. */
+   gets the time to be where it is to be. Whoever is on the way to the host does not stay parked. The first waits with a time-out
+   may be the host's: the worker makes more of these. */
 static BOOL sleeps_here( enum kind kind, char *text, size_t size )
 {
     ULONGLONG begin = GetTickCount64();
@@ -123,7 +124,7 @@ static BOOL sleeps_here( enum kind kind, char *text, size_t size )
             here_now = is_parked( text, size );
         }
     }
-    while (here_now != is_wanted( kind ) && GetTickCount64() - begin < LIMIT);
+    while (here_now != is_wanted( kind ) && kind != ALERT_TIMED && GetTickCount64() - begin < LIMIT);
     return here_now;
 }
 
