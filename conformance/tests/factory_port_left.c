@@ -5,6 +5,38 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "factory_kit.h"
+#include <tlhelp32.h>
+
+static HANDLE stopped[FACTORY_WORKERS];
+static int stopped_count;
+
+/* All other threads of the process, as a collector or a profiler does it. */
+static void stop_world( void )
+{
+    HANDLE all = CreateToolhelp32Snapshot( TH32CS_SNAPTHREAD, 0 ), thread;
+    THREADENTRY32 entry = { .dwSize = sizeof(entry) };
+
+    stopped_count = 0;
+    if (all == INVALID_HANDLE_VALUE || !Thread32First( all, &entry )) return;
+    do
+    {
+        if (entry.th32OwnerProcessID != GetCurrentProcessId() || entry.th32ThreadID == GetCurrentThreadId()) continue;
+        if (stopped_count == FACTORY_WORKERS) break;
+        if ((thread = OpenThread( THREAD_SUSPEND_RESUME, FALSE, entry.th32ThreadID ))) stopped[stopped_count++] = thread;
+    }
+    while (Thread32Next( all, &entry ));
+    CloseHandle( all );
+    for (int i = 0; i < stopped_count; i++) SuspendThread( stopped[i] );
+}
+
+static void resume_world( void )
+{
+    while (stopped_count)
+    {
+        ResumeThread( stopped[--stopped_count] );
+        CloseHandle( stopped[stopped_count] );
+    }
+}
 
 /* All packets are in the port, in their order. */
 static void are_left( struct factory *factory, int first, int count )
@@ -102,6 +134,15 @@ START_TEST( factory_port_left_shut )
     factory_close( &factory );
 }
 
+static void end_working( struct factory *factory )
+{
+    SetEvent( factory->gate );
+    ok( factory_gone( factory, 1 ), "2.6 it does not end\n" );
+    CloseHandle( factory->workers[0].thread );
+    CloseHandle( factory->port );
+    CloseHandle( factory->gate );
+}
+
 START_TEST( factory_port_left_working )
 {
     static struct factory factory;
@@ -109,9 +150,19 @@ START_TEST( factory_port_left_working )
     if (!open_working( &factory )) return;
     ok( CloseHandle( factory.handle ), "close, error %lu\n", GetLastError() );
     are_left( &factory, 1, 100 );
-    SetEvent( factory.gate );
-    ok( factory_gone( &factory, 1 ), "2.6 it does not end\n" );
-    CloseHandle( factory.workers[0].thread );
-    CloseHandle( factory.port );
-    CloseHandle( factory.gate );
+    end_working( &factory );
+}
+
+/* The same while no other thread of the process runs. */
+START_TEST( factory_port_left_stopped )
+{
+    static struct factory factory;
+
+    if (!open_working( &factory )) return;
+    ok( factory_stays( &factory.running, 1 ), "2.4 two run\n" );    /* all is at rest */
+    stop_world();
+    ok( CloseHandle( factory.handle ), "close, error %lu\n", GetLastError() );
+    are_left( &factory, 1, 100 );
+    resume_world();
+    end_working( &factory );
 }

@@ -185,9 +185,9 @@ int ums_queue_is_served( const struct ums_queue *q )
     return served;
 }
 
-/* The manager sets moving before it looks whether the port is served, and clears it when the packets are
+/* Whoever moves packets sets moving before it looks whether the port is served, and clears it when they are
    where they belong. The caller has changed that (FACTORY_SHUT, binding) before it looks here. So one of
-   the two sees the other: the manager fetches nothing and has put all packets back, or the caller sees
+   the two sees the other: the mover fetches nothing and has put all packets back, or the caller sees
    moving, or packets in the ring. */
 int ums_queue_must_return( const struct ums_queue *q )
 {

@@ -113,8 +113,8 @@ struct ums_queue
     uint32_t concurrency;                       /* constant while refs > 0 */
     _Atomic uint32_t refs;                      /* number of its factories */
     _Atomic uint32_t full;                      /* the manager waits for room in the ring */
-    _Atomic uint32_t moving;                    /* the manager may be moving packets between the port
-                                                   and the ring */
+    _Atomic uint32_t moving;                    /* a thread moves packets between the port and the
+                                                   ring: one at a time */
     _Atomic uint32_t in_kernel;                 /* hands in calls that may block */
     _Atomic uint32_t watched;                   /* the manager checks whether those are blocked */
     void *port;                                 /* a handle of the manager's own */
@@ -180,7 +180,7 @@ int  ums_queue_has_fetched( const struct ums_queue *q );    /* the ring has pack
 int  ums_queue_drain( struct ums_queue *q, struct ums_packet *packet );
 /* Some factory of the queue takes packets of the port */
 int  ums_queue_is_served( const struct ums_queue *q );
-/* Packets that the manager has fetched, or may be moving, belong into the port: nobody serves it */
+/* Packets that were fetched, or are being moved, belong into the port: nobody serves it */
 int  ums_queue_must_return( const struct ums_queue *q );
 /* Take ended hands off the stack. One thread at a time. */
 void ums_queue_purge( struct ums_queue *q );

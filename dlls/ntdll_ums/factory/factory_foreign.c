@@ -123,7 +123,7 @@ static NTSTATUS serve( struct ums_factory *f, struct request *request )
         return ums_factory_set_and_wait( f, request->info_class, request->value );
     case FOREIGN_SHUTDOWN:
         request->value = ums_factory_shutdown( f );
-        if (ums_queue_must_return( f->queue )) ums_manager_wait();
+        ums_queue_return( f->queue );
         return STATUS_SUCCESS;
     case FOREIGN_WAIT:
         return wait_for_stranger( f, request );

@@ -279,7 +279,7 @@ static void handle_gone( struct ums_factory *f )
         atomic_store( &f->abroad, 1 );
         ums_factory_look_abroad( f );
         if (!(atomic_load( &f->handles ) & FACTORY_CLOSED)) ke_manager_wake();
-        else if (ums_queue_must_return( f->queue )) ums_manager_wait();
+        else ums_queue_return( f->queue );
     }
     ums_factory_unref( f );
 }

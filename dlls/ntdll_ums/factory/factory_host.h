@@ -114,6 +114,9 @@ void ums_set_hand( struct ums_hand *h );
 int ums_manager_init( void );
 /* Wait until the manager has done one whole round: it has then handled what it was woken for. */
 void ums_manager_wait( void );
+/* If nobody serves the port any more: put back into it what was fetched and given to no hand. Enters the
+   kernel. */
+void ums_queue_return( struct ums_queue *q );
 /* The hand of a thread, or NULL. */
 struct ums_hand *ums_hand_of_thread( uint32_t tid );
 

@@ -360,10 +360,10 @@ NTSTATUS ums_factory_set_and_wait( struct ums_factory *f, ULONG info_class, uint
 {
     NTSTATUS status = ums_factory_set( f, info_class, value );
 
-    if (!status && ((info_class == WorkerFactoryThreadMinimum && ums_factory_wants( f )) ||
-                    ums_queue_must_return( f->queue )))
-        ums_manager_wait();
-    return status;
+    if (status) return status;
+    if (info_class == WorkerFactoryThreadMinimum && ums_factory_wants( f )) ums_manager_wait();
+    ums_queue_return( f->queue );
+    return STATUS_SUCCESS;
 }
 
 NTSTATUS NTAPI NtSetInformationWorkerFactory( HANDLE handle, WORKERFACTORYINFOCLASS info_class,
@@ -398,7 +398,7 @@ NTSTATUS NTAPI NtShutdownWorkerFactory( HANDLE handle, volatile LONG *pending )
     if (!(status = ums_factory_of_handle( handle, WORKER_FACTORY_SHUTDOWN, &f )))
     {
         before = ums_factory_shutdown( f );
-        if (ums_queue_must_return( f->queue )) ums_manager_wait();
+        ums_queue_return( f->queue );
         ums_factory_unref( f );
     }
     else if (status == STATUS_OBJECT_TYPE_MISMATCH)

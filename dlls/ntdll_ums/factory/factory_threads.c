@@ -19,12 +19,14 @@
 #include "factory_host.h"
 #include "host/ke_win32.h"
 #include "host/thread.h"
+#include "core/patience.h"
 #include "workerfactory.h"
 
 #define ABROAD_LOOK  10000000                   /* 100 ns: are handles of other processes closed? */
 #define MAX_PORTS    24                         /* of 63 things that can be waited for; the rest are
                                                    threads */
 
+BOOLEAN NTAPI RtlDllShutdownInProgress( void );
 NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
 NTSTATUS NTAPI NtSetIoCompletion( HANDLE, ULONG_PTR, ULONG_PTR, NTSTATUS, SIZE_T );
 NTSTATUS NTAPI NtRemoveIoCompletionEx( HANDLE, FILE_IO_COMPLETION_INFORMATION *, ULONG, ULONG *,
@@ -110,7 +112,6 @@ static void bury( struct ums_hand *h )
     if (h->thread)
     {
         ums_handle_close_own( h->thread );
-        ums_thread_ends( THREAD_HAND );
         h->thread = NULL;
     }
     if (ums_hand_free( h )) ums_factory_unref( f );
@@ -167,8 +168,8 @@ static void drain( struct ums_queue *q )
    in front. If another thread takes packets meanwhile, fewer are there than were counted. A port that may
    not be queried (no right to) is left as it is.
 
-   One thread at a time: the manager, or whoever has dropped the last reference to the queue, and then the
-   manager has none. If it is stopped in here, packets are missing until it goes on, as in any fetch. */
+   One thread at a time: whoever has set moving, or has dropped the last reference to the queue, and then
+   nobody else has one. */
 static void return_packets( struct ums_queue *q )
 {
     FILE_IO_COMPLETION_INFORMATION packets[RING_FULL];
@@ -188,6 +189,48 @@ static void return_packets( struct ums_queue *q )
             NtSetIoCompletion( q->port, (ULONG_PTR)packets[i].KeyContext,
                                (ULONG_PTR)packets[i].ApcContext, packets[i].IoStatusBlock.Status,
                                packets[i].IoStatusBlock.Information );
+    }
+}
+
+/* 0: another thread moves packets of this port. Then whoever moves wakes the manager behind that, or is it.
+   What a thread that is stopped in here has fetched is missing until it goes on, so it is first let go on
+   (core/holders.c). One that another process ends in here keeps moving for ever: no packet of the port comes
+   into the ring any more. */
+static int move_packets( struct ums_queue *q )
+{
+    struct ums_context *self = ke_current();
+    uint32_t free = 0;
+    int mine;
+
+    ums_hold_self( self, 1 );
+    if ((mine = atomic_compare_exchange_strong( &q->moving, &free, 1 )))
+    {
+        if (ums_queue_is_served( q )) drain( q );
+        else return_packets( q );
+        atomic_store( &q->moving, 0 );
+    }
+    ums_hold_self( self, -1 );
+    return mine;
+}
+
+/* The caller moves them itself, since the manager may not run: a program may have stopped all other threads.
+   It waits only for somebody who moves right now: that one may have looked before the caller changed
+   something. It reads rounds before it tries, so a round that ends behind that wakes it; and it asks for
+   that round. When the process ends, the others have ended already, wherever they were. */
+void ums_queue_return( struct ums_queue *q )
+{
+    static const int64_t nap = 10000000;
+    int64_t begin = ke_clock();
+    uint32_t now;
+
+    if (RtlDllShutdownInProgress()) atomic_store( &q->moving, 0 );
+    while (now = atomic_load( &rounds ), ums_queue_must_return( q ))
+    {
+        const int moved = move_packets( q );
+
+        ke_manager_wake();
+        if (moved || ums_give_up( begin, "a thread that moves packets" )) break;
+        ke_wait( &rounds, now, &nap );
     }
 }
 
@@ -232,15 +275,6 @@ static void add_port( struct round *round, struct ums_queue *q )
     }
     round->hands[round->count] = NULL;
     round->objects[round->count++] = q->port;
-}
-
-/* moving: see ums_queue_must_return. */
-static void move_packets( struct ums_queue *q )
-{
-    atomic_store( &q->moving, 1 );
-    if (ums_queue_is_served( q )) drain( q );
-    else return_packets( q );
-    atomic_store( &q->moving, 0 );
 }
 
 static void look_at_factory( struct round *round, struct ums_factory *f )
@@ -342,7 +376,6 @@ static void manager( void *arg )
         atomic_store( &alive, 0 );
     }
     while (atomic_load( &asked ) != seen && !atomic_exchange( &alive, 1 ));
-    ums_thread_ends( THREAD_SERVICE );
 }
 
 /* A thread that was stopped in here would leave no manager although it says that it makes one, or one that is
