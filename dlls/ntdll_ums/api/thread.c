@@ -36,14 +36,9 @@ static DWORD WINAPI worker_thread( void *arg )
 NTSTATUS ums_thread_bind( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start,
                           void *param, struct ums_context **worker, LPTHREAD_START_ROUTINE *entry )
 {
-    NTSTATUS status;
-
     if (attr->UmsVersion != UMS_CONTEXT_VERSION) return STATUS_INVALID_PARAMETER;
     *entry = worker_thread;
-    status = ums_worker_bind( attr->UmsContext, attr->UmsCompletionList, (void *)start, param,
-                              worker );
-    if (!status) ums_thread_begins( THREAD_HOME );
-    return status;
+    return ums_worker_bind( attr->UmsContext, attr->UmsCompletionList, (void *)start, param, worker );
 }
 
 void ums_thread_made( struct ums_context *worker, HANDLE thread )
@@ -58,5 +53,4 @@ void ums_thread_made( struct ums_context *worker, HANDLE thread )
 void ums_thread_unbind( struct ums_context *worker )
 {
     ums_worker_unbind( worker );
-    ums_thread_ends( THREAD_HOME );
 }

@@ -177,7 +177,6 @@ static void helper( void *arg )
         atomic_store( &helpers, 0 );
     }
     while (atomic_load( &asked ) != seen && !atomic_exchange( &helpers, 1 ));
-    ums_thread_ends( THREAD_SERVICE );
 }
 
 static int make_helper( void )

@@ -65,10 +65,7 @@ _Noreturn static void timer( void *arg )
     for (;;)
     {
         if (alone || ((atomic_load( &dismissed ) || !ums_workers_alive()) && may_go()))
-        {
-            ums_thread_ends( THREAD_SERVICE );
             for (;;) TerminateThread( GetCurrentThread(), 0 );
-        }
         alone = !ums_timer_round() && is_alone();
     }
 }
@@ -89,7 +86,6 @@ void ke_timer_look( void )
 {
     if (!atomic_load( &running ) || !ums_service_has_ended( &timer_tid ) ||
         !atomic_exchange( &running, 0 )) return;
-    ums_thread_ends( THREAD_SERVICE );
     atomic_store( &timers, 0 );
     ke_timer_start();
 }

@@ -401,10 +401,7 @@ _Noreturn static void warden( void *arg )
         }
         if (soon) atomic_compare_exchange_strong( &hurry, &soon, soon - 1 );
         if ((idle > LAST_ROUNDS || atomic_load( &dismissed ) || is_alone()) && may_go())
-        {
-            ums_thread_ends( THREAD_SERVICE );
             for (;;) TerminateThread( GetCurrentThread(), atomic_load( &last_status ) );
-        }
         sleep = soon ? LOOK_SOON : has_time( later ) ? LOOK_RARELY : LOOK_AGAIN;
         ke_linux_wait( &asked, seen, &sleep );
     }

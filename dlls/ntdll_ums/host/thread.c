@@ -1,11 +1,8 @@
 /*
- * Threads that the shim makes, and how many of each kind there are.
+ * Threads that the shim makes.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * A thread ends by itself, or the program terminates it, which the hook sees. At the end of the process
- * nothing has to be done for these threads.
  */
 
 #include <windows.h>
@@ -27,40 +24,19 @@ NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, 
 NTSTATUS NTAPI NtSetInformationThread( HANDLE, THREADINFOCLASS, void *, ULONG );
 NTSTATUS NTAPI NtResumeThread( HANDLE, ULONG * );
 
-static _Atomic uint32_t counts[THREAD_KINDS];
-
-void ums_thread_begins( enum ums_thread_kind kind )
-{
-    atomic_fetch_add( &counts[kind], 1 );
-}
-
 NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
                             SIZE_T reserve, SIZE_T commit, LONG priority, HANDLE *thread )
 {
     ULONG flags = (kind == THREAD_SERVICE ? SKIP_THREAD_ATTACH : 0) |
                   (priority ? CREATE_SUSPENDED_THREAD : 0);
-    NTSTATUS status;
-
-    ums_thread_begins( kind );                  /* it may end before we are back */
-    status = NtCreateThreadEx( thread, THREAD_ALL_ACCESS, NULL, GetCurrentProcess(), (void *)start,
+    NTSTATUS status = NtCreateThreadEx( thread, THREAD_ALL_ACCESS, NULL, GetCurrentProcess(), (void *)start,
                                param, flags, 0, commit, reserve, NULL );
-    if (status) ums_thread_ends( kind );
-    else if (priority)
+    if (!status && priority)
     {
         NtSetInformationThread( *thread, THREAD_BASE_PRIORITY, &priority, sizeof(priority) );
         NtResumeThread( *thread, NULL );
     }
     return status;
-}
-
-void ums_thread_ends( enum ums_thread_kind kind )
-{
-    atomic_fetch_sub( &counts[kind], 1 );
-}
-
-uint32_t ums_thread_count( enum ums_thread_kind kind )
-{
-    return atomic_load( &counts[kind] );
 }
 
 /* ---- services ---- */

@@ -1,7 +1,5 @@
 /*
- * Begins and counts the threads of the shim: hands of worker factories, threads that the shim needs for
- * itself (services), and home threads of workers, which the program's CreateRemoteThreadEx makes with our
- * start routine (api/thread.h).
+ * Begins the threads of the shim: hands of worker factories, and threads that it needs for itself (services).
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -13,22 +11,14 @@
 
 enum ums_thread_kind
 {
-    THREAD_HOME,
     THREAD_HAND,                                /* of a worker factory */
-    THREAD_SERVICE,                             /* DLLs of the program are not notified of it */
-    THREAD_KINDS
+    THREAD_SERVICE                              /* DLLs of the program are not notified of it */
 };
 
 /* A thread of this process that runs start( param ); stack sizes 0: those of the image; priority: its
-   base priority from its first instruction on, 0 is the usual one. Enters the kernel. For all but homes. */
+   base priority from its first instruction on, 0 is the usual one. Enters the kernel. */
 NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
                             SIZE_T reserve, SIZE_T commit, LONG priority, HANDLE *thread );
-/* Count a thread of this kind that was made elsewhere. */
-void ums_thread_begins( enum ums_thread_kind kind );
-/* A thread of this kind ends or was terminated. Call it once for each. */
-void ums_thread_ends( enum ums_thread_kind kind );
-/* The number of threads of this kind. */
-uint32_t ums_thread_count( enum ums_thread_kind kind );
 
 /* Make a service thread of which only one exists at a time, and which ends by itself. *tid: the thread that
    was made last, or 0. It may still be ending; the new thread is made when it has ended. Enters the

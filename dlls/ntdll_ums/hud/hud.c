@@ -92,7 +92,6 @@ static void hud_thread( void *arg )
     }
     hud->ended = 1;
     print_line( "\n" );
-    ums_thread_ends( THREAD_SERVICE );
     ExitProcess( atomic_load( &last_status ) );
 }
 

@@ -135,7 +135,6 @@ static void to_state( struct keeper *k, enum keeper_state state )
 
 _Noreturn static void end( void )
 {
-    ums_thread_ends( THREAD_SERVICE );
     for (;;) ums_end_native( 0 );
 }
 

@@ -51,7 +51,6 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
         ums_worker_killed( target );
         hand_killed( tid );
         ums_objects_thread_gone( tid );
-        ums_thread_ends( THREAD_HOME );
     }
     else ke_killed_here( target, 0 );
     ums_let_go( self, target, &hold, !status );
@@ -151,11 +150,7 @@ static void end_self( struct ums_context *self )
     }
     if (!self) return;
     if (self->kind == CONTEXT_SCHEDULER) ums_scheduler_end( self );
-    else
-    {
-        ums_worker_end( self );
-        ums_thread_ends( THREAD_HOME );
-    }
+    else ums_worker_end( self );
 }
 
 uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
