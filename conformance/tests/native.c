@@ -74,6 +74,52 @@ START_TEST( native_list )
     STATUS( pRtlDeleteUmsCompletionList( list ), STATUS_SUCCESS );
 }
 
+struct endless
+{
+    void *list, *first;
+    LARGE_INTEGER timeout;
+    HANDLE ready;
+    NTSTATUS status;
+};
+
+static DWORD WINAPI wait_endless( void *arg )
+{
+    struct endless *wait = arg;
+
+    SetEvent( wait->ready );
+    wait->status = pRtlDequeueUmsCompletionListItems( wait->list, &wait->timeout, &wait->first );
+    return 0;
+}
+
+/* 4.2 The longest times are not over at once. The smallest number is no limit [guess: as in the host's waits]. */
+START_TEST( native_list_never )
+{
+    static const LONGLONG never[] = { MINLONGLONG, MINLONGLONG + 1, MAXLONGLONG };
+    unsigned int i;
+
+    if (!need_all()) return;
+    for (i = 0; i < ARRAYSIZE(never); i++)
+    {
+        struct endless wait = { .list = list_create(), .timeout = { .QuadPart = never[i] } };
+        struct worker worker = { 0 };
+        HANDLE thread;
+
+        wait.ready = CreateEventA( NULL, FALSE, FALSE, NULL );
+        thread = CreateThread( NULL, 0, wait_endless, &wait, 0, NULL );
+        WaitForSingleObject( wait.ready, WAIT_BOUND );
+        Sleep( 20 );                            /* to have it wait; no check depends on it */
+        ok( worker_create( &worker, wait.list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() );
+        ok( WaitForSingleObject( thread, WAIT_BOUND ) == WAIT_OBJECT_0, "4.2 time-out %u: it still waits\n", i );
+        unverified ok( !wait.status && wait.first == worker.context, "4.2 time-out %u: %08lx, %p, expected %p\n", i,
+                       (ULONG)wait.status, wait.first, worker.context );
+        finish_workers( wait.list, &worker, 1, 1 );
+        ok( worker_delete( &worker ), "not deleted, error %lu\n", GetLastError() );
+        CloseHandle( thread );
+        CloseHandle( wait.ready );
+        pDeleteUmsCompletionList( wait.list );
+    }
+}
+
 /* 4.2 contexts and their information */
 START_TEST( native_context )
 {

@@ -52,7 +52,8 @@ NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER ti
     {
         if (timeout)
         {
-            relative = -timeout->QuadPart;
+            /* the least number has no opposite; as for waits of the host it is no limit [guess] */
+            relative = timeout->QuadPart == MINLONGLONG ? MAXLONGLONG : -timeout->QuadPart;
             if (timeout->QuadPart > 0)          /* absolute */
             {
                 FILETIME now;

@@ -292,7 +292,7 @@ ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
 
     if ((*first = ums_list_take( list ))) return STATUS_SUCCESS;
     if (timeout && !*timeout) return STATUS_TIMEOUT;
-    end = timeout ? ke_clock() + *timeout : 0;
+    end = !timeout ? 0 : *timeout > INT64_MAX - ke_clock() ? INT64_MAX : ke_clock() + *timeout;
 
     if (s) ums_note_idle( s, WHY_DEQUEUE );
     ums_list_ref( list );
