@@ -231,6 +231,8 @@ X( factory_port, factory_port_left_unbound, 30 )
 X( factory_port, factory_port_left_shut, 30 )
 X( factory_port, factory_port_left_working, 30 )
 X( factory_port, factory_port_left_stopped, 30 )
+X( factory_port, factory_port_left_by_worker, 60 )
+X( factory_port, factory_port_left_suspended, 60 )
 
 X( factory_threads, factory_threads_minimum, 30 )
 X( factory_threads, factory_threads_minimum_duplicate, 30 )

@@ -166,3 +166,77 @@ START_TEST( factory_port_left_stopped )
     resume_world();
     end_working( &factory );
 }
+
+/* The same by a worker: each round a factory whose own worker is at work. */
+static void close_and_take( struct worker *worker )
+{
+    struct factory *factory = worker->arg;
+    OVERLAPPED *overlapped;
+    ULONG_PTR key;
+    DWORD bytes;
+    int i;
+
+    if (!CloseHandle( factory->handle )) worker->result[0]++;
+    for (i = 1; i <= 100; i++)
+        if (!GetQueuedCompletionStatus( factory->port, &bytes, &key, &overlapped, 0 ) || bytes != (DWORD)i)
+            worker->result[0]++;
+}
+
+START_TEST( factory_port_left_by_worker )
+{
+    static struct factory factory;
+    int i;
+
+    for (i = 0; i < 5; i++)
+    {
+        struct worker worker = { 0 };
+        struct sched sched = { 0 };
+
+        memset( &factory, 0, sizeof(factory) );
+        if (!open_working( &factory ) || !sched_init( &sched )) return;
+        if (!ok( worker_create( &worker, sched.list, close_and_take, &factory, 0 ), "no worker, error %lu\n",
+                 GetLastError() )) return;
+        run_workers( &sched, &worker, 1 );
+        ok( !worker.result[0], "2.5 round %d: %llu packets are missing or in another order\n", i,
+            (ULONGLONG)worker.result[0] );
+        sched_free( &sched );
+        end_working( &factory );
+    }
+}
+
+static DWORD WINAPI shut_it( void *arg )
+{
+    struct factory *factory = arg;
+    LONG pending = 0;
+
+    factory_enter( factory );
+    return pNtShutdownWorkerFactory( factory->handle, &pending ) != 0;
+}
+
+/* The same while a thread that has shut the factory down is suspended, at any moment. */
+START_TEST( factory_port_left_suspended )
+{
+    static struct factory factory;
+    LONG pending = 0;
+    HANDLE thread;
+    DWORD failed;
+    int i;
+
+    for (i = 0; i < 30; i++)
+    {
+        memset( &factory, 0, sizeof(factory) );
+        if (!open_working( &factory )) return;
+        thread = CreateThread( NULL, 0, shut_it, &factory, 0, NULL );
+        factory_reach( &factory.running, 2 );
+        run_us( 100 * i );
+        SuspendThread( thread );
+        STATUS_IS( "2.6", pNtShutdownWorkerFactory( factory.handle, &pending ), STATUS_SUCCESS );
+        are_left( &factory, 1, 100 );
+        ResumeThread( thread );
+        ok( WaitForSingleObject( thread, WAIT_BOUND ) == WAIT_OBJECT_0 &&
+                GetExitCodeThread( thread, &failed ) && !failed, "2.6 the other shutdown, round %d\n", i );
+        CloseHandle( thread );
+        factory_leave( &factory );
+        factory_close( &factory );
+    }
+}
