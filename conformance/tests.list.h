@@ -414,6 +414,8 @@ X( scenario_identity, scenario_identity_fiber_limits, 30 )
 X( scenario_identity, scenario_identity_fiber_return, 30 )
 X( scenario_identity, scenario_identity_scheduler_fibers, 30 )
 X( scenario_identity, scenario_identity_calls, 30 )
+X( scenario_identity, scenario_token, 30 )
+X( scenario_identity, scenario_token_bad_pointers, 30 )
 
 X( scenario_io, scenario_io_event, 30 )
 X( scenario_io, scenario_io_port, 30 )

@@ -1,6 +1,7 @@
 /*
- * stays: a carried worker that closes a handle of a kind that is known stays on its carrier. One that
- * closes a file goes home, and so does one that closes a handle of which nobody has seen the kind.
+ * stays: a carried worker that closes a handle of a kind that is known stays on its carrier, and so does one that opens,
+ * writes and reads a key. One that closes a file goes home, and so does one that closes a handle of which nobody has seen the
+ * kind.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -16,6 +17,7 @@
 #include "../inject/test.h"
 #include "linux.h"
 
+#define KEY   "Software\\ums_stays"            /* of the current user, not kept */
 #define LIMIT 20000                             /* ms */
 
 static PUMS_COMPLETION_LIST list;
@@ -49,6 +51,27 @@ static HANDLE make_file( void )
     return CreateFileA( "Z:\\dev\\null", GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL );
 }
 
+/* Makes it, writes and reads. main has made one already: the first time, advapi32 looks for the root of all. */
+static HANDLE make_key( void )
+{
+    DWORD size = sizeof(DWORD), value = 1, count = 0, length = 64;
+    char name[64];
+    HKEY key, again;
+
+    if (RegCreateKeyExA( HKEY_CURRENT_USER, KEY "\\below", 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &key, NULL ))
+        return NULL;
+    RegCloseKey( key );
+    if (RegOpenKeyExA( HKEY_CURRENT_USER, KEY, 0, KEY_ALL_ACCESS, &key )) return NULL;
+    if (RegSetValueExA( key, "value", 0, REG_DWORD, (BYTE *)&value, size ) ||
+        RegQueryValueExA( key, "value", NULL, NULL, (BYTE *)&value, &size ) ||
+        RegEnumKeyExA( key, 0, name, &length, NULL, NULL, NULL, NULL ) || (length = 64, 0) ||
+        RegEnumValueA( key, 0, name, &length, NULL, NULL, NULL, NULL ) ||
+        RegQueryInfoKeyA( key, NULL, NULL, NULL, &count, NULL, NULL, NULL, NULL, NULL, NULL, NULL ) || count != 1 ||
+        RegDeleteValueA( key, "value" ) || RegOpenKeyExA( key, "below", 0, KEY_READ, &again )) return NULL;
+    RegCloseKey( key );
+    return again;
+}
+
 /* A copy may be of anything. */
 static HANDLE make_copy( void )
 {
@@ -64,7 +87,8 @@ static struct row
     const char *name;
     HANDLE (*make)( void );
     BOOL stays;
-    BOOL made, closed, carried_before, carried_after;
+    BOOL read;                                  /* stays when it is made and read, too */
+    BOOL made, closed, carried_made, carried_before, carried_after;
 } rows[] =
 {
     { .name = "an event",       .make = make_event,       .stays = TRUE },
@@ -74,6 +98,7 @@ static struct row
     { .name = "a keyed event",  .make = make_keyed_event, .stays = TRUE },
     { .name = "a port",         .make = make_port,        .stays = TRUE },
     { .name = "a section",      .make = make_section,     .stays = TRUE },
+    { .name = "a key",          .make = make_key,         .stays = TRUE, .read = TRUE },
     { .name = "a file",         .make = make_file },
     { .name = "a copy",         .make = make_copy },
 };
@@ -94,7 +119,9 @@ static DWORD WINAPI worker( void *unused )
 
     for (row = rows; row < rows + ROWS; row++)
     {
+        UmsThreadYield( NULL );
         handle = row->make();
+        row->carried_made = is_carried();
         row->made = handle && handle != INVALID_HANDLE_VALUE;
         UmsThreadYield( NULL );                 /* back from wherever that was made */
         row->carried_before = is_carried();
@@ -126,8 +153,12 @@ int main( void )
     UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, NULL, scheduler, NULL };
     PUMS_CONTEXT context;
     struct row *row;
+    HKEY root;
 
     scheduler_thread = linux_call( LINUX_GETTID, 0, 0, 0, 0 );
+    ok( !RegCreateKeyExA( HKEY_CURRENT_USER, KEY, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &root, NULL ), "no key" );
+    RegCloseKey( root );
+    RegCloseKey( make_key() );
     ok( CreateUmsCompletionList( &list ), "no list, error %lu", GetLastError() );
     info.CompletionList = list;
     ok( spawn_ums_worker( list, worker, NULL, NULL, &context ) != NULL, "no worker, error %lu", GetLastError() );
@@ -136,9 +167,12 @@ int main( void )
     for (row = rows; row < rows + ROWS; row++)
     {
         ok( row->made && row->closed, "%s: made %d, closed %d", row->name, row->made, row->closed );
+        ok( row->carried_made || !row->read, "%s: the worker went home to make and read it", row->name );
         ok( row->carried_before, "%s: the worker was not carried before", row->name );
         ok( row->carried_after == row->stays, "%s: after its close the worker is %s", row->name,
             row->carried_after ? "carried" : "at home" );
     }
+    RegDeleteKeyA( HKEY_CURRENT_USER, KEY "\\below" );
+    RegDeleteKeyA( HKEY_CURRENT_USER, KEY );
     return test_end();
 }

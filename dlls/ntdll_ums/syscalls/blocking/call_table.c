@@ -28,6 +28,9 @@
 #define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why, NULL, 0, 0, 0 },
 #define QUICK( name, why )        { name, CALL_QUICK, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0, 0 },
 #define MAY_BLOCK( name, why )    { name, CALL_MAY_BLOCK, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0, 0 },
+/* home and the grace period, as MAY_BLOCK; but a carried worker makes it on its carrier if cond returns 1 */
+#define MAY_BLOCK_UNLESS( name, cond, why ) \
+    { name, CALL_MAY_BLOCK, -1, -1, 0, cond, NULL, NULL, why, NULL, 0, 0, 0 },
 #define WAIT( name, timeout, alertable, try_zero, why ) \
     { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, NULL, 0, 0, 0 },
 #define SPECIAL( name, handler, why ) \
@@ -88,6 +91,22 @@ static int no_name( const struct ums_call *call )
     return !call->args[2] || (ums_try_load( (const char *)call->args[2] + 0x10, &name ) && !name);
 }
 
+/* Carried means Wine, whose server has the whole registry in memory and answers at once. */
+/* The registry is in the wineserver's memory. On a host where it is not, nobody is carried. */
+static int always( const struct ums_call *call )
+{
+    (void)call;
+    return 1;
+}
+
+/* A key that exists is opened with the token of the calling thread, or of the process if it has none. By
+   ImpersonateNamedPipeClient a thread gets a copy of the process' token, which allows the same. */
+static int nobody_impersonates( const struct ums_call *call )
+{
+    (void)call;
+    return !atomic_load( &ums_impersonated );
+}
+
 const struct call_row ums_call_rows[] =
 {
     /* waits. A try has the full effect if the wait is satisfied, and no effect if it is not. */
@@ -123,6 +142,15 @@ const struct call_row ums_call_rows[] =
     MAY_BLOCK( "NtQueryDirectoryFile", "file systems, servers" )
     MAY_BLOCK( "NtNotifyChangeDirectoryFile", "synchronous handles wait for the change" )
     MAY_BLOCK( "NtNotifyChangeKey", "synchronous form waits for the change" )
+    MAKES( KIND_KEY, "NtCreateKey", CALL_MAY_BLOCK, nobody_impersonates, NULL, "one request, with the thread's token" )
+    MAKES( KIND_KEY, "NtOpenKey", CALL_MAY_BLOCK, nobody_impersonates, NULL, "one request, with the thread's token" )
+    MAKES( KIND_KEY, "NtOpenKeyEx", CALL_MAY_BLOCK, nobody_impersonates, NULL, "one request, with the thread's token" )
+    MAY_BLOCK_UNLESS( "NtQueryKey", always, "one request; the handle has the rights" )
+    MAY_BLOCK_UNLESS( "NtQueryValueKey", always, "one request; the handle has the rights" )
+    MAY_BLOCK_UNLESS( "NtEnumerateKey", always, "one request; the handle has the rights" )
+    MAY_BLOCK_UNLESS( "NtEnumerateValueKey", always, "one request; the handle has the rights" )
+    MAY_BLOCK_UNLESS( "NtSetValueKey", always, "one request; the handle has the rights" )
+    MAY_BLOCK_UNLESS( "NtDeleteValueKey", always, "one request; the handle has the rights" )
     MAY_BLOCK( "NtCreateThreadEx", "maps a stack, starts a thread" )
 
     /* never return, or return elsewhere: no frame of ours may stay on the stack */
@@ -194,6 +222,7 @@ const struct call_row ums_call_rows[] =
            "one request; access to a new object is not checked" )
     LOCAL_IF( "NtSetTimer", no_routine, "one request; only a routine is run by the caller" )
     LOCAL( "NtCancelTimer", "one request; whoever set it" )
+    LOCAL( "NtQueryTimer", "one request and a clock" )
     LOCAL( "NtSetIoCompletion", "one request; touches the port only" )
     LOCAL( "NtQueryIoCompletion", "one request; touches the port only" )
     LOCAL_IF( "NtAllocateVirtualMemory", own_process, "maps memory under a mutex of Wine" )

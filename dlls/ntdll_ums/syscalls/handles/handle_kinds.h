@@ -21,6 +21,7 @@ enum object_kind
     KIND_KEYED_EVENT,
     KIND_PORT,
     KIND_SECTION,                               /* of memory, not of a file */
+    KIND_KEY,
     KIND_OTHER                                  /* in a row: makes a handle of any other kind */
 };
 

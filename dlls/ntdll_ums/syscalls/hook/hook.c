@@ -245,8 +245,8 @@ int ums_is_parked_thread( const struct ums_context *self, uintptr_t sp )
 static int is_local( const struct call_row *row, const struct ums_call *call,
                      const struct ums_context *self )
 {
-    return row->cls == CALL_LOCAL && !atomic_load_explicit( &self->breakpoints, memory_order_relaxed )
-           && (!row->local_if || row->local_if( call ));
+    if (atomic_load_explicit( &self->breakpoints, memory_order_relaxed )) return 0;
+    return row->local_if ? row->local_if( call ) : row->cls == CALL_LOCAL;
 }
 
 /* The calls that a handler makes to look up threads are part of its own call. Otherwise the worker

@@ -49,7 +49,7 @@ struct call_row
     int8_t  alertable;                          /* WAIT: index of the alertable flag; -1: never */
     uint8_t try_zero;                           /* WAIT: an unsuccessful try with a zero time-out
                                                    has no effect */
-    int (*local_if)( const struct ums_call *call );           /* LOCAL: only if it returns 1; NULL: always */
+    int (*local_if)( const struct ums_call *call );           /* on the carrier only if it returns 1; NULL: if it is LOCAL */
     uint64_t (*handler)( const struct call_row *row, struct ums_call *call,
                          struct ums_context *self );
     int (*handler_if)( const struct ums_call *call );         /* only if it returns 1; NULL: always */
@@ -70,6 +70,9 @@ enum call_closes
     CLOSES_SECOND                               /* NtDuplicateObject: may close the handle in its
                                                    second argument; makes one */
 };
+
+/* A thread of this process has had a token of its own, or may have (hook_special.c). It stays set. */
+extern _Atomic uint32_t ums_impersonated;
 
 extern const struct call_row ums_call_rows[];
 extern const unsigned int ums_call_row_count;

@@ -21,6 +21,7 @@
 #include "private/ums_private.h"
 
 #define PROCESS_INSTRUMENTATION_CALLBACK 40     /* PROCESSINFOCLASS [sdk] */
+#define THREAD_IMPERSONATION_TOKEN 5            /* THREADINFOCLASS [sdk] */
 #define THREAD_AM_I_LAST_THREAD 12              /* THREADINFOCLASS [sdk] */
 
 void (*ums_child_hook)( HANDLE process );
@@ -205,6 +206,10 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
 }
 
 /* ThreadUmsInformation, Attach and Detach of the calling thread [seen] */
+_Atomic uint32_t ums_impersonated;
+
+/* Noted before the call: whoever looks later finds it. A carrier that is given a token by another thread while its
+   worker opens a key may open it with that token. */
 uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call,
                                  struct ums_context *self )
 {
@@ -213,6 +218,7 @@ uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *ca
     uint64_t command, list, context;
 
     (void)row;
+    if ((ULONG)call->args[1] == THREAD_IMPERSONATION_TOKEN) atomic_store( &ums_impersonated, 1 );
     if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
     if (length != FIELD_OFFSET( THREAD_UMS_INFORMATION, ThreadUmsFlags ) && length != sizeof(*info))
         return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
