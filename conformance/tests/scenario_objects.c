@@ -115,6 +115,100 @@ START_TEST( scenario_object_turns_plain )
     run_turns( 1, 1, 1 );
 }
 
+/* ---- a SchedulerProc takes turns, in each of its Yield upcalls ---- */
+
+static BOOL becomes_known;
+
+static BOOL turn_of_scheduler( struct kit_sched *sched, LONG reason, ULONG_PTR payload, PVOID param )
+{
+    (void)sched; (void)payload; (void)param;
+    if (reason != UmsSchedulerThreadYield || stop) return FALSE;
+    SetEvent( events[1] );
+    if (WaitForSingleObject( events[0], KIT_LIMIT )) InterlockedIncrement( &stop );
+    InterlockedIncrement( &turns );
+    return FALSE;
+}
+
+static DWORD yield_body( struct kit_worker *worker )
+{
+    int i;
+
+    for (i = 0; i < ROUNDS; i++) kit_yield( worker, NULL );
+    return 0;
+}
+
+/* The copies keep them known. In the middle the scheduler waits for the first. */
+static void answer_scheduler( void )
+{
+    HANDLE copies[2] = { NULL, NULL };
+    int i, k;
+
+    for (i = 0; i < ROUNDS && !stop; i++)
+    {
+        if (WaitForSingleObject( events[1], KIT_LIMIT )) InterlockedIncrement( &stop );
+        for (k = 0; k < 2 && becomes_known && i == ROUNDS / 2; k++) copies[k] = copy_of( events[k] );
+        InterlockedIncrement( &turns );
+        SetEvent( events[0] );
+    }
+    for (k = 0; k < 2; k++) if (copies[k]) CloseHandle( copies[k] );
+}
+
+static DWORD answer_body( struct kit_worker *worker )
+{
+    (void)worker;
+    answer_scheduler();
+    return 0;
+}
+
+static DWORD WINAPI answer_thread( void *arg )
+{
+    (void)arg;
+    answer_scheduler();
+    return 0;
+}
+
+static void run_scheduler_turns( BOOL plain )
+{
+    struct kit_sched *sched, *other;
+    HANDLE thread = NULL;
+    int i;
+
+    if (!kit_open()) return;
+    turns = stop = 0;
+    for (i = 0; i < 2; i++) events[i] = CreateEventW( NULL, FALSE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    sched->on_upcall = turn_of_scheduler;
+    kit_add_worker( sched->list, yield_body, NULL );
+    if (!plain && (other = kit_add_sched( NULL ))) kit_add_worker( other->list, answer_body, NULL );
+    kit_start();
+    if (plain) thread = CreateThread( NULL, 0, answer_thread, NULL, 0, NULL );
+    kit_finish();
+    if (thread)
+    {
+        ok( !WaitForSingleObject( thread, KIT_LIMIT ), "the plain thread waits still\n" );
+        CloseHandle( thread );
+    }
+    ok( turns == 2 * ROUNDS && !stop, "%ld turns of %d, %ld waits failed\n", turns, 2 * ROUNDS, stop );
+    for (i = 0; i < 2; i++) CloseHandle( events[i] );
+    kit_check();
+}
+
+START_TEST( scenario_object_turns_scheduler )
+{
+    run_scheduler_turns( FALSE );
+}
+
+START_TEST( scenario_object_turns_scheduler_plain )
+{
+    run_scheduler_turns( TRUE );
+}
+
+START_TEST( scenario_object_turns_scheduler_known )
+{
+    becomes_known = TRUE;
+    run_scheduler_turns( FALSE );
+}
+
 /* ---- every signal is counted, while the object becomes known ---- */
 
 static void take_counted( void )
