@@ -4,6 +4,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <stdio.h>
 #include <string.h>
 #include "stress.h"
 
@@ -16,6 +17,7 @@ LONG lock_wanted, apc_wanted, token_wanted;
 
 static CRITICAL_SECTION lock;
 static HANDLE pipe_out, pipe_in;                /* TOKENS bytes go round */
+static char key_name[40];                       /* of the current user, not kept */
 static volatile LONG in_lock;
 static unsigned long long right_result;
 
@@ -276,6 +278,24 @@ static void step_calls( struct task *task, const unsigned long long *canary )
     come_in( task, canary );
 }
 
+/* A key is opened, written, read and closed: calls that stay on the carrier. */
+static void step_key( struct task *task, const unsigned long long *canary )
+{
+    DWORD written = pick( &task->seed, 1 << 24 ), read = 0, size = sizeof(read);
+    char name[16];
+    HKEY key;
+
+    InterlockedExchange( &task->fragile, 1 );
+    go_out( task, 'k' );
+    snprintf( name, sizeof(name), "%d", (int)task->index );
+    if (RegOpenKeyExA( HKEY_CURRENT_USER, key_name, 0, KEY_READ | KEY_SET_VALUE, &key ) ||
+        RegSetValueExA( key, name, 0, REG_DWORD, (const BYTE *)&written, sizeof(written) ) ||
+        RegQueryValueExA( key, name, NULL, NULL, (BYTE *)&read, &size ) || RegCloseKey( key ) || read != written)
+        promise_broken( "its value in the registry is another one", task, (LONG)read, (LONG)written );
+    come_in( task, canary );
+    InterlockedExchange( &task->fragile, 0 );
+}
+
 static void step_sleep_suspended( struct task *task, const unsigned long long *canary )
 {
     if (!allowed( 's' )) return;
@@ -458,7 +478,8 @@ static void step( struct task *task, const unsigned long long *canary )
     else if (what < 28) step_lock( task, canary );
     else if (what < 30) step_pipe( task, canary );
     else if (what < 31) step_apc( task, canary );
-    else if (what < 33) step_calls( task, canary );
+    else if (what < 32) step_calls( task, canary );
+    else if (what < 33) step_key( task, canary );
     else if (what < 34) step_sleep_suspended( task, canary );
     else if (what < 36) step_suspend( task, canary );
     else if (what < 37) step_kill( task, canary );
@@ -507,11 +528,16 @@ BOOL worker_init( void )
 {
     static const char tokens[TOKENS + 1] = "TT";
     DWORD size;
+    HKEY key;
 
     lock_sum = apc_sum = token_sum = 0;
     lock_wanted = apc_wanted = token_wanted = 0;
     right_result = compute();
     InitializeCriticalSection( &lock );
+    snprintf( key_name, sizeof(key_name), "Software\\umsstress_%lu", GetCurrentProcessId() );
+    if (RegCreateKeyExA( HKEY_CURRENT_USER, key_name, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &key, NULL ))
+        return FALSE;
+    RegCloseKey( key );
     return waits_init() && CreatePipe( &pipe_out, &pipe_in, NULL, 64 ) &&
            WriteFile( pipe_in, tokens, TOKENS, &size, NULL ) && size == TOKENS;
 }
@@ -521,6 +547,7 @@ void worker_free( void )
     DeleteCriticalSection( &lock );
     CloseHandle( pipe_out );
     CloseHandle( pipe_in );
+    RegDeleteKeyA( HKEY_CURRENT_USER, key_name );
 }
 
 BOOL worker_sums_fit( void )
