@@ -153,6 +153,40 @@ START_TEST( factory_port_left_working )
     end_working( &factory );
 }
 
+static volatile LONG over;
+
+/* Whoever serves the factories of a process, if anybody does, is busy meanwhile. */
+static DWORD WINAPI keep_asking( void *handle )
+{
+    ULONG minimum = 0;
+
+    while (!over) factory_set( handle, WorkerFactoryThreadMinimum, minimum ^= 1 );
+    return 0;
+}
+
+/* The same while another thread changes another factory all the time. */
+START_TEST( factory_port_left_busy )
+{
+    static struct factory factory, other;
+    HANDLE thread;
+    int i;
+
+    if (!factory_open( &other )) return;
+    thread = CreateThread( NULL, 0, keep_asking, other.handle, 0, NULL );
+    for (i = 0; i < 30; i++)
+    {
+        memset( &factory, 0, sizeof(factory) );
+        if (!open_working( &factory )) break;
+        ok( CloseHandle( factory.handle ), "close, error %lu\n", GetLastError() );
+        are_left( &factory, 1, 100 );
+        end_working( &factory );
+    }
+    over = 1;
+    WaitForSingleObject( thread, WAIT_BOUND );
+    CloseHandle( thread );
+    factory_close( &other );
+}
+
 /* The same while no other thread of the process runs. */
 START_TEST( factory_port_left_stopped )
 {

@@ -259,27 +259,40 @@ static void close_factory( struct ums_factory *f )
 }
 
 /* If one handle is left it is ours, and no process has one. */
-void ums_factory_look_abroad( struct ums_factory *f )
+static void close_if_unused( struct ums_factory *f )
 {
     OBJECT_BASIC_INFORMATION info;
 
-    if (!atomic_load( &f->abroad ) || atomic_load( &f->handles )) return;
-    if (!query_basic( atomic_load( &f->object ), &info ) && info.HandleCount <= 1)
-        close_factory( f );
+    if (!query_basic( atomic_load( &f->object ), &info ) && info.HandleCount <= 1) close_factory( f );
+}
+
+void ums_factory_look_abroad( struct ums_factory *f )
+{
+    if (atomic_load( &f->abroad ) && !atomic_load( &f->handles )) close_if_unused( f );
 }
 
 /* The factory still exists: its handles together hold a reference, which is dropped here at the
-   earliest. If other processes have handles left, the manager watches them. The manager itself never comes
-   here: its own handles are in the table as ENTRY_OWN, so it does not wait for itself. */
+   earliest. If other processes have handles left, the manager watches them, from when abroad is set. The
+   caller has looked before that, so the manager is not in the middle of closing the factory when the caller
+   returns. Another thread may be, which has closed a handle that was made since; so the factory is shut
+   down here once more, or its packets would still count as served. The manager itself never comes here: its
+   own handles are in the table as ENTRY_OWN, so it does not wait for itself. */
 static void handle_gone( struct ums_factory *f )
 {
     if (!ums_factory_hold( f )) return;
     if (atomic_fetch_sub( &f->handles, 1 ) == 1)
     {
-        atomic_store( &f->abroad, 1 );
-        ums_factory_look_abroad( f );
-        if (!(atomic_load( &f->handles ) & FACTORY_CLOSED)) ke_manager_wake();
-        else ums_queue_return( f->queue );
+        close_if_unused( f );
+        if (atomic_load( &f->handles ) & FACTORY_CLOSED)
+        {
+            ums_factory_shutdown( f );
+            ums_queue_return( f->queue );
+        }
+        else
+        {
+            atomic_store( &f->abroad, 1 );
+            ke_manager_wake();
+        }
     }
     ums_factory_unref( f );
 }
