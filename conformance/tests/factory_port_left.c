@@ -15,6 +15,7 @@ static void stop_world( void )
 {
     HANDLE all = CreateToolhelp32Snapshot( TH32CS_SNAPTHREAD, 0 ), thread;
     THREADENTRY32 entry = { .dwSize = sizeof(entry) };
+    int i;
 
     stopped_count = 0;
     if (all == INVALID_HANDLE_VALUE || !Thread32First( all, &entry )) return;
@@ -26,7 +27,7 @@ static void stop_world( void )
     }
     while (Thread32Next( all, &entry ));
     CloseHandle( all );
-    for (int i = 0; i < stopped_count; i++) SuspendThread( stopped[i] );
+    for (i = 0; i < stopped_count; i++) SuspendThread( stopped[i] );
 }
 
 static void resume_world( void )
@@ -195,6 +196,7 @@ START_TEST( factory_port_left_stopped )
     if (!open_working( &factory )) return;
     ok( factory_stays( &factory.running, 1 ), "2.4 two run\n" );    /* all is at rest */
     stop_world();
+    ok( stopped_count > 0, "no thread was found\n" );      /* its worker at least */
     ok( CloseHandle( factory.handle ), "close, error %lu\n", GetLastError() );
     are_left( &factory, 1, 100 );
     resume_world();

@@ -5,23 +5,27 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows: B23, a worker is a thread of its own; the token is the thread's [doc: SetThreadToken, RegOpenKeyEx].
+ * Row: B23, a worker is a thread of its own; the token is the thread's [doc: SetThreadToken, RegOpenKeyEx].
  */
 #include "scenario_kit.h"
 #include <sddl.h>
 
-#define NAME "umstest_token"
-
 static HKEY parent;
+static char key_name[32];                       /* other processes run this, too */
 static HANDLE token;
 static LSTATUS opened[5];
+
+static void name_key( void )
+{
+    snprintf( key_name, sizeof(key_name), "umstest_token_%lu", GetCurrentProcessId() );
+}
 
 static LSTATUS open_key( void )
 {
     LSTATUS status;
     HKEY key;
 
-    if (!(status = RegOpenKeyExA( parent, NAME, 0, KEY_READ, &key ))) RegCloseKey( key );
+    if (!(status = RegOpenKeyExA( parent, key_name, 0, KEY_READ, &key ))) RegCloseKey( key );
     return status;
 }
 
@@ -50,10 +54,11 @@ static BOOL make_key( void )
     LSTATUS status;
     HKEY key;
 
+    name_key();
     if (!ok( !RegOpenKeyExA( HKEY_CURRENT_USER, "Software", 0, KEY_ALL_ACCESS, &parent ), "no parent\n" ) ||
         !ok( ConvertStringSecurityDescriptorToSecurityDescriptorA( "D:(A;;KA;;;BU)", SDDL_REVISION_1, &sd, NULL ),
              "no descriptor, error %lu\n", GetLastError() )) return FALSE;
-    status = RegCreateKeyExA( parent, NAME, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &key, NULL );
+    status = RegCreateKeyExA( parent, key_name, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &key, NULL );
     if (!status) status = RegSetKeySecurity( key, DACL_SECURITY_INFORMATION, sd );
     ok( !status, "no key, error %ld\n", status );
     if (!status) RegCloseKey( key );
@@ -101,7 +106,7 @@ START_TEST( scenario_token )
     for (i = 0; i < ARRAYSIZE(expected); i++)
         ok( opened[i] == expected[i], "B23 open %u: %ld, expected %ld\n", i, opened[i], expected[i] );
     kit_check();
-    RegDeleteKeyA( parent, NAME );
+    RegDeleteKeyA( parent, key_name );
     RegCloseKey( parent );
     CloseHandle( token );
 }
@@ -162,6 +167,7 @@ START_TEST( scenario_token_bad_pointers )
     DWORD code;
     int i, k;
 
+    name_key();
     RegOpenKeyExA( HKEY_CURRENT_USER, "Software", 0, KEY_ALL_ACCESS, &parent );
     call_badly( of_thread );
     if (!kit_open()) return;

@@ -17,9 +17,9 @@
 #include "../inject/test.h"
 #include "linux.h"
 
-#define KEY   "Software\\ums_stays"            /* of the current user, not kept */
 #define LIMIT 20000                             /* ms */
 
+static char key_name[40], below_name[48];       /* of this process, not kept */
 static PUMS_COMPLETION_LIST list;
 static int64_t scheduler_thread;
 static volatile LONG ended;
@@ -58,10 +58,10 @@ static HANDLE make_key( void )
     char name[64];
     HKEY key, again;
 
-    if (RegCreateKeyExA( HKEY_CURRENT_USER, KEY "\\below", 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &key, NULL ))
+    if (RegCreateKeyExA( HKEY_CURRENT_USER, below_name, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &key, NULL ))
         return NULL;
     RegCloseKey( key );
-    if (RegOpenKeyExA( HKEY_CURRENT_USER, KEY, 0, KEY_ALL_ACCESS, &key )) return NULL;
+    if (RegOpenKeyExA( HKEY_CURRENT_USER, key_name, 0, KEY_ALL_ACCESS, &key )) return NULL;
     if (RegSetValueExA( key, "value", 0, REG_DWORD, (BYTE *)&value, size ) ||
         RegQueryValueExA( key, "value", NULL, NULL, (BYTE *)&value, &size ) ||
         RegEnumKeyExA( key, 0, name, &length, NULL, NULL, NULL, NULL ) || (length = 64, 0) ||
@@ -156,7 +156,9 @@ int main( void )
     HKEY root;
 
     scheduler_thread = linux_call( LINUX_GETTID, 0, 0, 0, 0 );
-    ok( !RegCreateKeyExA( HKEY_CURRENT_USER, KEY, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &root, NULL ), "no key" );
+    snprintf( key_name, sizeof(key_name), "Software\\ums_stays_%lu", GetCurrentProcessId() );
+    snprintf( below_name, sizeof(below_name), "%s\\below", key_name );
+    ok( !RegCreateKeyExA( HKEY_CURRENT_USER, key_name, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &root, NULL ), "no key" );
     RegCloseKey( root );
     RegCloseKey( make_key() );
     ok( CreateUmsCompletionList( &list ), "no list, error %lu", GetLastError() );
@@ -172,7 +174,7 @@ int main( void )
         ok( row->carried_after == row->stays, "%s: after its close the worker is %s", row->name,
             row->carried_after ? "carried" : "at home" );
     }
-    RegDeleteKeyA( HKEY_CURRENT_USER, KEY "\\below" );
-    RegDeleteKeyA( HKEY_CURRENT_USER, KEY );
+    RegDeleteKeyA( HKEY_CURRENT_USER, below_name );
+    RegDeleteKeyA( HKEY_CURRENT_USER, key_name );
     return test_end();
 }

@@ -274,8 +274,9 @@ void ums_factory_look_abroad( struct ums_factory *f )
 /* The factory still exists: its handles together hold a reference, which is dropped here at the
    earliest. If other processes have handles left, the manager watches them, from when abroad is set. The
    caller has looked before that, so the manager is not in the middle of closing the factory when the caller
-   returns. Another thread may be, which has closed a handle that was made since; so the factory is shut
-   down here once more, or its packets would still count as served. The manager itself never comes here: its
+   returns, unless abroad is set from an earlier time. Nor is another thread, unless it has closed a handle that
+   was made since. For both the factory is shut down here once more, or its packets would still count as
+   served; its name may then stay a moment longer. The manager itself never comes here: its
    own handles are in the table as ENTRY_OWN, so it does not wait for itself. */
 static void handle_gone( struct ums_factory *f )
 {

@@ -30,7 +30,7 @@ NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *para
     ULONG flags = (kind == THREAD_SERVICE ? SKIP_THREAD_ATTACH : 0) |
                   (priority ? CREATE_SUSPENDED_THREAD : 0);
     NTSTATUS status = NtCreateThreadEx( thread, THREAD_ALL_ACCESS, NULL, GetCurrentProcess(), (void *)start,
-                               param, flags, 0, commit, reserve, NULL );
+                                        param, flags, 0, commit, reserve, NULL );
     if (!status && priority)
     {
         NtSetInformationThread( *thread, THREAD_BASE_PRIORITY, &priority, sizeof(priority) );

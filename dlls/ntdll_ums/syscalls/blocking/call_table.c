@@ -16,7 +16,8 @@
  * It waits for nothing except a wineserver request that is answered at once, or a short mutex inside
  * Wine. It returns to its caller and runs no user-mode code before. If a handle argument has a fixed
  * type and is a pseudo handle of the thread, the call is refused from any thread. A call with the
- * name of an object goes home: opening a name checks the calling thread's impersonation token.
+ * name of an object goes home: opening a name checks the calling thread's impersonation token. Keys are the
+ * exception, as long as no thread has one.
  */
 
 #include <windows.h>
@@ -91,7 +92,6 @@ static int no_name( const struct ums_call *call )
     return !call->args[2] || (ums_try_load( (const char *)call->args[2] + 0x10, &name ) && !name);
 }
 
-/* Carried means Wine, whose server has the whole registry in memory and answers at once. */
 /* The registry is in the wineserver's memory. On a host where it is not, nobody is carried. */
 static int always( const struct ums_call *call )
 {

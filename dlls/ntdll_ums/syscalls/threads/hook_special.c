@@ -205,11 +205,12 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
     return ums_store_ulong( call->stack[0], sizeof(*info) );
 }
 
-/* ThreadUmsInformation, Attach and Detach of the calling thread [seen] */
 _Atomic uint32_t ums_impersonated;
 
-/* Noted before the call: whoever looks later finds it. A carrier that is given a token by another thread while its
-   worker opens a key may open it with that token. */
+/* ThreadUmsInformation, Attach and Detach of the calling thread [seen].
+   A token is noted before the call gives it, and stays noted: whoever looks later finds it, also if this thread
+   stops in between. A carrier that is given a token by another thread while its worker opens a key may open it
+   with that token. */
 uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call,
                                  struct ums_context *self )
 {
