@@ -47,9 +47,11 @@ static const char *no_futex = "nobody has asked";
 
 /* ---- memory ---- */
 
+/* From the top: the low addresses belong to the program. All reservations together are some 300 MB. From below they would
+   cover 0x10000000, where many DLLs want to be, and those without relocations cannot be anywhere else. */
 void *ke_reserve( size_t size )
 {
-    return VirtualAlloc( NULL, size, MEM_RESERVE, PAGE_READWRITE );
+    return VirtualAlloc( NULL, size, MEM_RESERVE | MEM_TOP_DOWN, PAGE_READWRITE );
 }
 
 int ke_commit( void *addr, size_t size )

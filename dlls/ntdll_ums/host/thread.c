@@ -14,7 +14,7 @@
 #define CREATE_SUSPENDED_THREAD 1               /* THREAD_CREATE_FLAGS [sym] */
 #define THREAD_BASE_PRIORITY 3                  /* THREADINFOCLASS ThreadBasePriority [doc] */
 #define SKIP_THREAD_ATTACH 2                    /* THREAD_CREATE_FLAGS [sym]: no DllMain hears of it.
-                                                   Under Wine it needs the loader lock all the same */
+                                                   Wine 8.0 and 10.0 ignore it (docs/wine.md) */
 #define SERVICE_STACK 0x10000                   /* what is reserved; Wine makes it 1 MB, and keeps the
                                                    stack of the thread that ended last */
 #define ENOUGH 2000                             /* ms, for a thread that is about to end */

@@ -12,7 +12,7 @@
 enum ums_thread_kind
 {
     THREAD_HAND,                                /* of a worker factory */
-    THREAD_SERVICE                              /* DLLs of the program are not notified of it */
+    THREAD_SERVICE                              /* no DllMain is notified of it, where the host has that */
 };
 
 /* A thread of this process that runs start( param ); stack sizes 0: those of the image; priority: its
