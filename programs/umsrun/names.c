@@ -32,6 +32,11 @@ void folder_of( const WCHAR *path, WCHAR *dir )
     dir[len] = 0;
 }
 
+BOOL on_wine( void )
+{
+    return GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "wine_get_version" ) != NULL;
+}
+
 /* Translate a Unix path, /home/me/program.exe; the file need not exist. */
 static BOOL from_unix_path( const WCHAR *name, WCHAR *path )
 {

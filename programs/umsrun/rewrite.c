@@ -38,8 +38,7 @@ PSECURITY_DESCRIPTOR private_rights( const WCHAR *like )
 {
     PSECURITY_DESCRIPTOR rights = NULL;
 
-    if (!GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "wine_get_version" ))
-        return rights_of( like );
+    if (!on_wine()) return rights_of( like );
     ConvertStringSecurityDescriptorToSecurityDescriptorW( L"O:AND:P(A;;FRFW;;;AN)",
                                                           SDDL_REVISION_1, &rights, NULL );
     return rights;

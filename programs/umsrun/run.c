@@ -1,7 +1,6 @@
 /*
  * umsrun.exe PROGRAM [ARGS...]: starts the program suspended, makes it load kernel32_ums.dll and
- * ntdll_ums.dll from the folder of umsrun.exe, resumes it, and exits with its exit code. The program's
- * command line is passed on unchanged.
+ * ntdll_ums.dll from the folder of umsrun.exe, resumes it, and exits with its exit code.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later

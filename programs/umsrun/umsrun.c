@@ -8,6 +8,7 @@
  */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#include <stdlib.h>
 #include <wchar.h>
 
 #include "umsrun.h"
@@ -27,11 +28,25 @@ static WCHAR *skip_first_word( WCHAR *line )
     return line;
 }
 
+/* Wine begins the command line of a program that a Unix shell starts with its full path in quotes, whatever was typed [seen].
+ * Programs look for their folder in it, and a Unix path has no backslash. Windows passes on what was typed. */
+static WCHAR *wine_command_line( WCHAR *command_line )
+{
+    const WCHAR *arguments = skip_first_word( command_line );
+    size_t size = wcslen( path ) + wcslen( arguments ) + 4;
+    WCHAR *line = malloc( size * sizeof(*line) );
+
+    if (!line) return command_line;
+    wcscat( wcscat( wcscpy( line, L"\"" ), path ), L"\"" );
+    if (*arguments) wcscat( wcscat( line, L" " ), arguments );
+    return line;
+}
+
 static int run( const WCHAR *name, WCHAR *command_line )
 {
     if (!name[0]) return wrong_usage( L"the program's name is empty" );
     if (!find_program( name, path )) return fail( L"%ls: there is no such file", name );
-    return run_program( name, path, command_line );
+    return run_program( name, path, on_wine() ? wine_command_line( command_line ) : command_line );
 }
 
 /* Run a program from the folder of umsrun.exe. */
