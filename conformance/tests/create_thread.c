@@ -201,6 +201,33 @@ START_TEST( create_stack )
     pDeleteUmsCompletionList( list );
 }
 
+/* The start address of a thread is that of its creator's function [doc: NtQueryInformationThread]; so profilers and debuggers
+   name threads. Of a worker: [guess]. */
+START_TEST( create_start_address )
+{
+    NTSTATUS (NTAPI *query)( HANDLE, int, void *, ULONG, ULONG * ) =
+        (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtQueryInformationThread" );
+    PUMS_COMPLETION_LIST list = list_create();
+    struct worker worker = { 0 };
+    struct stack_case ums = { 0 };
+    struct attr_buffer buffer;
+    void *address = NULL;
+    NTSTATUS status;
+
+    ok( pCreateUmsThreadContext( &worker.context ), "no context, error %lu\n", GetLastError() );
+    worker.thread =
+        pCreateRemoteThreadEx( GetCurrentProcess(), NULL, 0, measure_stack, &ums, 0,
+                               attr_list_make( &buffer, worker.context, list ), NULL );
+    if (!ok( worker.thread != NULL, "no worker, error %lu\n", GetLastError() )) return;
+    pDeleteProcThreadAttributeList( (LPPROC_THREAD_ATTRIBUTE_LIST)buffer.space );
+    finish_workers( list, NULL, 0, 1 );
+    status = query( worker.thread, 9 /* ThreadQuerySetWin32StartAddress */, &address, sizeof(address), NULL );
+    ok( !status, "status %#lx\n", status );
+    unverified ok( address == (void *)measure_stack, "3 start address %p, expected %p\n", address, measure_stack );
+    ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
+    pDeleteUmsCompletionList( list );
+}
+
 /* 3 thread attributes are honoured: an inheritable handle */
 START_TEST( create_security )
 {

@@ -27,6 +27,7 @@ static DWORD WINAPI worker_thread( void *arg )
     DWORD ret;
 
     ums_thread_release_stack();
+    ums_thread_set_start( (void *)start );
     ums_worker_start( w );
     ret = start( param );
     ums_trace( "worker %p returns %lu", (void *)w, ret );

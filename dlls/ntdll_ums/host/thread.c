@@ -39,6 +39,11 @@ NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *para
     return status;
 }
 
+void ums_thread_set_start( void *start )
+{
+    NtSetInformationThread( GetCurrentThread(), ThreadQuerySetWin32StartAddress, &start, sizeof(start) );
+}
+
 /* ---- services ---- */
 
 /* Ids are reused, but only after a long time. If another thread has the id by then, this waits once for

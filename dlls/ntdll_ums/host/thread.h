@@ -20,6 +20,10 @@ enum ums_thread_kind
 NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
                             SIZE_T reserve, SIZE_T commit, LONG priority, HANDLE *thread );
 
+/* Make NtQueryInformationThread tell that the calling thread began at START. Wine accepts that, but not before the thread has
+   begun: then it notes the real one. Windows refuses. */
+void ums_thread_set_start( void *start );
+
 /* Make a service thread of which only one exists at a time, and which ends by itself. *tid: the thread that
    was made last, or 0. It may still be ending; the new thread is made when it has ended. Enters the
    kernel. */
