@@ -249,6 +249,7 @@ X( factory_threads, factory_threads_leave_pending, 30 )
 X( factory_threads, factory_threads_kill_waiting, 30 )
 X( factory_threads, factory_threads_kill_foreign, 30 )
 X( factory_threads, factory_threads_stack, 30 )
+X( factory_threads, factory_threads_start_address, 30 )
 X( factory_threads, factory_threads_priority, 30 )
 X( factory_threads, factory_threads_many, 30 )
 

@@ -33,6 +33,7 @@ UMS_NTDLL_FACTORY_EXPORTS( X )
 
 /* These two always come from ntdll, as a program would take them. */
 extern NTSTATUS (WINAPI *pNtQueryInformationThread)( HANDLE, ULONG, PVOID, ULONG, PULONG );
+#define THREAD_START_ADDRESS 9          /* ThreadQuerySetWin32StartAddress [sdk] */
 extern NTSTATUS (WINAPI *pNtSetInformationThread)( HANDLE, ULONG, PVOID, ULONG );
 
 #ifndef STATUS_SUCCESS

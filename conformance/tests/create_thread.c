@@ -205,8 +205,6 @@ START_TEST( create_stack )
    name threads. Of a worker: [guess]. */
 START_TEST( create_start_address )
 {
-    NTSTATUS (NTAPI *query)( HANDLE, int, void *, ULONG, ULONG * ) =
-        (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtQueryInformationThread" );
     PUMS_COMPLETION_LIST list = list_create();
     struct worker worker = { 0 };
     struct stack_case ums = { 0 };
@@ -221,7 +219,7 @@ START_TEST( create_start_address )
     if (!ok( worker.thread != NULL, "no worker, error %lu\n", GetLastError() )) return;
     pDeleteProcThreadAttributeList( (LPPROC_THREAD_ATTRIBUTE_LIST)buffer.space );
     finish_workers( list, NULL, 0, 1 );
-    status = query( worker.thread, 9 /* ThreadQuerySetWin32StartAddress */, &address, sizeof(address), NULL );
+    status = pNtQueryInformationThread( worker.thread, THREAD_START_ADDRESS, &address, sizeof(address), NULL );
     ok( !status, "status %#lx\n", status );
     unverified ok( address == (void *)measure_stack, "3 start address %p, expected %p\n", address, measure_stack );
     ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );

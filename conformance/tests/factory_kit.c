@@ -57,6 +57,8 @@ static void remember( struct factory_worker *worker )
     worker->priority = GetThreadPriority( GetCurrentThread() );
     VirtualQuery( &info, &info, sizeof(info) );
     worker->stack = top - (BYTE *)info.AllocationBase;
+    pNtQueryInformationThread( GetCurrentThread(), THREAD_START_ADDRESS, &worker->start, sizeof(worker->start),
+                               NULL );
     DuplicateHandle( GetCurrentProcess(), GetCurrentThread(), GetCurrentProcess(),
                      &worker->thread, 0, FALSE, DUPLICATE_SAME_ACCESS );
 }

@@ -54,6 +54,7 @@ struct factory_worker
     DWORD id;
     HANDLE thread;                      /* full access; signalled when it has ended */
     SIZE_T stack;                       /* reserved */
+    void *start;                        /* the address, as its thread tells it */
     int priority;                       /* when it started */
     volatile NTSTATUS ready;            /* of NtWorkerFactoryWorkerReady */
     volatile NTSTATUS last;             /* of the wait that gave no packet */

@@ -365,6 +365,19 @@ START_TEST( factory_threads_stack )
     }
 }
 
+/* 2.1 the start address of a worker is the StartRoutine; lists of threads show TppWorkerThread for the system's own [seen] */
+START_TEST( factory_threads_start_address )
+{
+    static struct factory factory;
+
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 1 ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.ready, 1 ), "2.2 no worker\n" );
+    ok( factory.workers[0].start == (void *)factory_start, "2.1 start address %p, expected %p\n",
+        factory.workers[0].start, (void *)factory_start );
+    factory_close( &factory );
+}
+
 #define PRIORITY_WORKERS 16
 
 /* 1.3 base priority of workers to come, from their first instruction on: several, since one of them may only happen to

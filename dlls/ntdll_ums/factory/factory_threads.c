@@ -78,6 +78,7 @@ static void hand_thread( void *arg )
     atomic_store( &h->tid, GetCurrentThreadId() );
     ums_set_hand( h );
     ums_thread_release_stack();
+    ums_thread_set_start( f->start );
     ((PWORKER_FACTORY_START_ROUTINE)f->start)( f->param );
 }
 
