@@ -8,12 +8,10 @@
  * Windows promises no address, so this is no test of the suite. Seen in Wine's own tests: `loader` and `virtual` failed
  * while the shim's tables were there.
  */
-#include "two_workers.h"
+#include "waker.h"
 
 #define LOW  ((void *)0x10000000)
 #define SIZE 0x30000000
-
-static HANDLE event;
 
 static DWORD WINAPI sleeper( void *arg )
 {
@@ -22,20 +20,6 @@ static DWORD WINAPI sleeper( void *arg )
     WaitForSingleObject( event, LIMIT );        /* events and time-outs have tables, too */
     inside = 2;
     return 0;
-}
-
-static DWORD WINAPI waker( void *arg )
-{
-    (void)arg;
-    while (!inside) pUmsThreadYield( NULL );
-    seen_inside = inside;
-    SetEvent( event );
-    return 0;
-}
-
-static void give_up( void )
-{
-    SetEvent( event );
 }
 
 static void check_low( const char *when )
