@@ -102,6 +102,7 @@ START_TEST( scenario_token )
     worker = kit_add_worker( sched->list, open_body, sched->thread );
     if (!worker) return;
     kit_finish();
+    ok( !WaitForSingleObject( worker->thread, KIT_LIMIT ), "B18: its thread did not end\n" );
     ok( GetExitCodeThread( worker->thread, &code ) && !code, "call %lu failed\n", code );
     for (i = 0; i < ARRAYSIZE(expected); i++)
         ok( opened[i] == expected[i], "B23 open %u: %ld, expected %ld\n", i, opened[i], expected[i] );
@@ -176,6 +177,7 @@ START_TEST( scenario_token_bad_pointers )
     worker = kit_add_worker( sched->list, bad_body, NULL );
     if (!worker) return;
     kit_finish();
+    ok( !WaitForSingleObject( worker->thread, KIT_LIMIT ), "B18: its thread did not end\n" );
     ok( GetExitCodeThread( worker->thread, &code ) && code == 1, "the worker's last open gave something else\n" );
     for (i = 0; i < CALLS; i++)
         for (k = 0; k < 2; k++)
