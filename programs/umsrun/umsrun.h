@@ -19,7 +19,7 @@
 #define SHIM_FILES 2
 extern const WCHAR *const shim_files[SHIM_FILES];       /* ntdll_ums.dll, kernel32_ums.dll */
 
-BOOL on_wine( void );
+BOOL on_wine( void );                   /* else on Windows */
 BOOL file_exists( const WCHAR *path );
 BOOL is_folder( const WCHAR *path );
 
