@@ -98,7 +98,7 @@ static void change_folder( void )
     WCHAR name[MAX_PATH + 8];
     HANDLE made;
 
-    wsprintfW( name, L"%s\\made", path );
+    swprintf( name, ARRAYSIZE(name), L"%ls\\made", path );
     made = CreateFileW( name, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS, FILE_FLAG_DELETE_ON_CLOSE, NULL );
     ok( made != INVALID_HANDLE_VALUE, "nothing made, error %lu\n", GetLastError() );
     CloseHandle( made );
@@ -110,7 +110,7 @@ static BOOL by_folder( void )
     WCHAR folder[MAX_PATH];
 
     GetTempPathW( ARRAYSIZE(folder), folder );
-    wsprintfW( path, L"%sumstest-%lu", folder, GetCurrentProcessId() );
+    swprintf( path, ARRAYSIZE(path), L"%lsumstest-%lu", folder, GetCurrentProcessId() );
     ok( CreateDirectoryW( path, NULL ), "no folder, error %lu\n", GetLastError() );
     file = CreateFileW( path, FILE_LIST_DIRECTORY, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
                         OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OVERLAPPED, NULL );
@@ -139,7 +139,7 @@ static BOOL by_key( void )
 
     pRegDeleteKeyW = (void *)GetProcAddress( advapi, "RegDeleteKeyW" );
     pRegCloseKey = (void *)GetProcAddress( advapi, "RegCloseKey" );
-    wsprintfW( path, L"Software\\umstest-%lu", GetCurrentProcessId() );
+    swprintf( path, ARRAYSIZE(path), L"Software\\umstest-%lu", GetCurrentProcessId() );
     error = create( HKEY_CURRENT_USER, path, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &key, NULL );
     ok( !error, "no key, error %ld\n", error );
     error = notify( key, FALSE, REG_NOTIFY_CHANGE_LAST_SET, subject, TRUE );

@@ -102,7 +102,7 @@ static void by_pipe( void )
     OVERLAPPED overlapped = { .hEvent = subject };
     BOOL done;
 
-    wsprintfA( name, "\\\\.\\pipe\\umstest-%lu", GetCurrentProcessId() );
+    snprintf( name, sizeof(name), "\\\\.\\pipe\\umstest-%lu", GetCurrentProcessId() );
     pipe = CreateNamedPipeA( name, PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED, 0, 1, 0, 0, 0, NULL );
     done = ConnectNamedPipe( pipe, &overlapped );
     if (!done && GetLastError() == ERROR_IO_PENDING) CancelIo( pipe );          /* signals */
@@ -116,7 +116,7 @@ static void by_device_control( void )
     char name[64];
     DWORD size;
 
-    wsprintfA( name, "\\\\.\\pipe\\umstest-%lu", GetCurrentProcessId() );
+    snprintf( name, sizeof(name), "\\\\.\\pipe\\umstest-%lu", GetCurrentProcessId() );
     pipe = CreateNamedPipeA( name, PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED, 0, 1, 0, 0, 0, NULL );
     ok( !DeviceIoControl( pipe, FSCTL_PIPE_LISTEN, NULL, 0, NULL, 0, &size, &overlapped ) &&
         GetLastError() == ERROR_IO_PENDING, "error %lu\n", GetLastError() );
@@ -344,7 +344,7 @@ static HANDLE named_semaphore( LONG count )
 {
     char name[64];
 
-    wsprintfA( name, "umstest-semaphore-%lu", GetCurrentProcessId() );
+    snprintf( name, sizeof(name), "umstest-semaphore-%lu", GetCurrentProcessId() );
     return CreateSemaphoreA( NULL, count, 10, name );
 }
 

@@ -364,12 +364,12 @@ START_TEST( scenario_object_full_name )
     WCHAR path[64];
     HANDLE event = NULL, opened;
 
-    wsprintfW( path, L"\\BaseNamedObjects\\umstest-%lu", GetCurrentProcessId() );
+    swprintf( path, ARRAYSIZE(path), L"\\BaseNamedObjects\\umstest-%lu", GetCurrentProcessId() );
     name.buffer = path;
     name.length = (USHORT)(lstrlenW( path ) * sizeof(WCHAR));
     name.maximum = sizeof(path);
     ok( !pNtCreateEvent( &event, EVENT_ALL_ACCESS, &attributes, 1, FALSE ), "not made\n" );
-    wsprintfW( path, L"Global\\umstest-%lu", GetCurrentProcessId() );
+    swprintf( path, ARRAYSIZE(path), L"Global\\umstest-%lu", GetCurrentProcessId() );
     opened = OpenEventW( EVENT_ALL_ACCESS, FALSE, path );
     ok( opened != NULL, "not opened, error %lu\n", GetLastError() );
     ok( SetEvent( event ) && !WaitForSingleObject( opened, 0 ), "two objects\n" );
