@@ -37,41 +37,18 @@ BOOL on_wine( void )
     return GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "wine_get_version" ) != NULL;
 }
 
-/* Translate a Unix path, /home/me/program.exe; the file need not exist. */
-static BOOL from_unix_path( const WCHAR *name, WCHAR *path )
-{
-    WCHAR *(CDECL *get_dos_name)( const char * );
-    char unix_name[LONG_PATH];
-    WCHAR *dos;
-
-    if (name[0] != '/') return FALSE;
-    get_dos_name = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ),
-                                           "wine_get_dos_file_name" );
-    if (!get_dos_name) return FALSE;
-    if (!WideCharToMultiByte( CP_UTF8, 0, name, -1, unix_name, sizeof(unix_name), NULL, NULL ))
-        return FALSE;
-    if (!(dos = get_dos_name( unix_name ))) return FALSE;
-    wcsncpy( path, dos, LONG_PATH - 1 );
-    path[LONG_PATH - 1] = 0;
-    HeapFree( GetProcessHeap(), 0, dos );
-    return TRUE;
-}
-
+/* Wine's own functions take Unix paths, /home/me/program.exe, if the folder exists. */
 BOOL full_path( const WCHAR *name, WCHAR *path )
 {
-    DWORD len;
+    DWORD len = GetFullPathNameW( name, LONG_PATH, path, NULL );
 
-    if (from_unix_path( name, path )) return TRUE;
-    len = GetFullPathNameW( name, LONG_PATH, path, NULL );
     return len && len < LONG_PATH;
 }
 
 BOOL find_program( const WCHAR *name, WCHAR *path )
 {
-    DWORD len;
+    DWORD len = SearchPathW( NULL, name, L".exe", LONG_PATH, path, NULL );
 
-    if (from_unix_path( name, path ) && file_exists( path )) return TRUE;
-    len = SearchPathW( NULL, name, L".exe", LONG_PATH, path, NULL );
     return len && len < LONG_PATH;
 }
 

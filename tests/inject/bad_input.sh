@@ -1,6 +1,6 @@
 #!/bin/sh
-# bad_input.sh UMSRUN PROGRAM IMPORTER DLL: what umsrun.exe cannot run gives one line that names it, status 2, and no process.
-# IMPORTER needs DLL.
+# bad_input.sh UMSRUN PROGRAM IMPORTER DLL DEEP MIDDLE: what umsrun.exe cannot run gives one line that names it, status 2, and
+# no process. IMPORTER needs DLL; DEEP needs MIDDLE, which needs DLL.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -9,7 +9,7 @@ run=$(readlink -f "$(dirname "$0")/../../scripts/winerun")
 umsrun=$1
 program=$2
 importer=$3
-dll=$4
+dll=$4 deep=$5 middle=$6
 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -61,14 +61,27 @@ refused library.dll 'DLL'
 lacks()
 {
     begin out err "$run" "$umsrun" "$1"
-    if [ $got != 53 ] || [ -s out ] || [ "$(grep -c '^umsrun: ' err)" != 1 ] || ! grep -q "umsrun: $1 needs $2, which" err; then
+    if [ $got != 53 ] || [ -s out ] || [ "$(grep -c '^umsrun: ' err)" != 1 ] || ! grep -q "umsrun: $1 $2" err; then
         echo "$1 lacks a DLL: status $got, expected 53 and a line with \"$2\":"
         cat out err
         failed=1
     fi
 }
 cp "$importer" importer.exe
-lacks importer.exe "$(basename "$dll")"
+lacks importer.exe "needs $(basename "$dll"), which"
+# it is another DLL that needs it; and one that is found by the PATH is not missed
+cp "$deep" deep.exe
+lacks deep.exe "needs $(basename "$middle"), which"
+cp "$middle" .
+lacks deep.exe "needs $(basename "$dll"), which"
+mkdir elsewhere
+mv "$(basename "$middle")" elsewhere
+export WINEPATH="Z:$dir/elsewhere"
+lacks deep.exe 'ended because a DLL could not be found (status c0000135), which none of its own imports is'
+cp "$dll" elsewhere
+begin out err "$run" "$umsrun" deep.exe
+[ $got = 0 ] || { echo "deep.exe with all its DLLs: status $got"; cat out err; failed=1; }
+unset WINEPATH
 
 # a setting that means nothing: one line that names it, and the program does not run without UMS
 begin out err env UMS_HOOK=nonsense "$run" "$umsrun" "$program"

@@ -1,5 +1,5 @@
 /*
- * importer_dll.c: a DLL that imports UMS.
+ * importer_dll.c: a DLL that imports UMS. middle_dll.c: one that needs that.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -14,5 +14,8 @@ BOOL importer_calls( void );
 
 /* What the DLL's import slot for CreateRemoteThreadEx holds. */
 void *importer_door( void );
+
+/* importer_calls, by way of middle_dll.c */
+BOOL middle_calls( void );
 
 #endif /* TESTS_INJECT_IMPORTER_H */

@@ -1,7 +1,7 @@
 #!/bin/sh
-# options.sh UMSRUN FEATURES VERSION HELLO LOOKS LOADED: what umsrun.exe understands, and what it says when it does not: on the
-# standard error, with status 2, about the thing that was wrong. HELLO imports UMS, LOOKS looks it up, LOADED has a DLL beside
-# it that imports it.
+# options.sh UMSRUN FEATURES VERSION HELLO LOOKS LOADED API_SET: what umsrun.exe understands, and what it says when it does
+# not: on the standard error, with status 2, about the thing that was wrong. HELLO imports UMS, LOOKS looks it up, LOADED has a
+# DLL beside it that imports it, API_SET imports it from an API set.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -10,7 +10,7 @@ run=$(readlink -f "$(dirname "$0")/../../scripts/winerun")
 umsrun=$1
 features=$2
 version=$3
-hello=$4 looks=$5 loaded=$6
+hello=$4 looks=$5 loaded=$6 api_set=$7
 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -100,6 +100,7 @@ grep -q 'It uses User-Mode Scheduling. Run it with: umsrun "program.exe"' out ||
 says 'looks up [1-9][0-9]* names of UMS: .*EnterUmsSchedulingMode.*UmsThreadYield' --info "$looks"
 says 'inject_importer.dll imports [1-9] names* of UMS: .*UmsCompletionList' --info "$loaded"
 grep -q 'It uses User-Mode Scheduling' out || wrong '--info of a program whose DLL uses UMS: no verdict'
+says 'api_set.exe imports [1-9] names of UMS: .*CreateUmsCompletionList' --info "$api_set"
 says 'hello_ums.exe imports 10 names of UMS: ' --info "$hello"
 for name in $(x86_64-w64-mingw32-objdump -p "$hello" | sed -n 's/^\t.* \([A-Za-z]*Ums[A-Z][A-Za-z]*\)$/\1/p'); do
     grep -q "[:,] $name\b" out || wrong "--info: nothing of $name"
@@ -121,6 +122,32 @@ printf '\0UmsThreadYield\0' >> part.exe
 says 'looks up 1 name of UMS: UmsThreadYield' --info part.exe
 start --info ./README.md
 [ $got = 2 ] || wrong "--info README.md: status $got"
+
+# Unix paths, wherever it runs: on drive C Windows' own rules would lead to C:\tmp
+on_drive_c()
+{
+    words=$1
+    shift
+    begin out err "$run" cmd /c "c: && Z:$(echo "$umsrun" | tr / '\\') $*" < /dev/null
+    [ $got = 0 ] && grep -q "$words" out || wrong "$* on drive C: status $got"
+}
+on_drive_c "$dir/program.exe: a 64-bit program" --info "$dir/program.exe"
+on_drive_c 'active: engine' "$dir/program.exe"
+on_drive_c "installed UMS into $dir/far.exe" --install "$dir/program.exe" --output "$dir/far.exe"
+on_drive_c 'UMS is installed in it' --status "$dir/far.exe"
+on_drive_c 'restored the original' --uninstall "$dir/far.exe"
+rm -f far.exe
+
+# no room for a whole DLL (Linux writes what is below the limit, as on a disk that gets full)
+ls > "$dir.list"
+(
+    ulimit -f 16
+    trap '' XFSZ
+    refused '_ums.dll: .*(error 112)' --install program.exe --output full.exe
+    exit $failed
+) || failed=1
+ls | cmp -s "$dir.list" - || wrong "--install without room has left something behind: $(ls)"
+rm "$dir.list"
 
 head -c 30000 program.exe > half.exe
 start half.exe                                  # a line of Wine's own may be in front
