@@ -1,0 +1,82 @@
+/*
+ * Scenarios: another process ends the thread of a worker, or of a scheduler.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows: B18, B19; section 5, "terminated"; open point 4.
+ */
+#include "foreign_kit.h"
+
+/* ---- a worker ---- */
+
+static void terminate( DWORD (*body)( struct kit_worker *worker ) )
+{
+    DWORD code = 0;
+
+    if (!foreign_begin( body, TRUE )) return;
+    foreign_runner->ended = 1;                  /* as far as it gets */
+    if (body == foreign_park)
+    {
+        ok( kit_wait_value( &foreign_runner->parked, 1 ), "no Yield upcall\n" );
+        foreign_runner->yields_made = 1;        /* it does not return */
+        foreign_runner->blocks++;               /* nobody is told */
+        foreign_runner->executes++;
+    }
+    foreign_order->argument = 0x123;
+    foreign_tell( FOREIGN_KILL, foreign_runner->id );
+    ok( !WaitForSingleObject( foreign_runner->thread, KIT_LIMIT ), "B18: it did not end in %d ms\n",
+        KIT_LIMIT );
+    ok( kit_wait_value( &foreign_runner->terminated, 1 ), "B18: it was not delivered terminated\n" );
+    ok( GetExitCodeThread( foreign_runner->thread, &code ) && code == 0x123, "B18: exit code %#lx\n",
+        code );
+    ok( kit_moves( &foreign_turns ) && kit_moves( &foreign_turns ),
+        "B18: the other worker did not get its turn\n" );
+    foreign_finish();
+}
+
+START_TEST( scenario_foreign_terminate_yielded ) { terminate( foreign_park ); }
+START_TEST( scenario_foreign_terminate_running ) { terminate( foreign_compute ); }
+START_TEST( scenario_foreign_terminate_at_home ) { terminate( foreign_compute_at_home ); }
+START_TEST( scenario_foreign_terminate_blocked ) { terminate( foreign_wait ); }
+
+/* ---- a scheduler ---- */
+
+/* Its worker goes on with another scheduler that serves the list, with all that it had. That one has
+   begun, and executed it, before it may end: a worker that is stopped at its end has the loader lock,
+   and no thread begins then. */
+static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
+{
+    struct kit_sched *first, *second;
+    LONG executes;
+    DWORD code = 0;
+
+    if (!foreign_begin( body, FALSE )) return;
+    first = &kit.scheds[0];
+    first->stays = TRUE;
+    foreign_order->argument = 0x234;
+    foreign_tell( FOREIGN_KILL, first->id );
+    ok( !WaitForSingleObject( first->thread, KIT_LIMIT ), "it did not end in %d ms\n", KIT_LIMIT );
+    ok( GetExitCodeThread( first->thread, &code ) && code == 0x234, "exit code %#lx\n", code );
+    executes = foreign_runner->executes;
+    second = kit_add_sched( first->list );
+    kit_start();
+    ok( kit_wait_value( &second->entered, 1 ), "another scheduler does not begin\n" );
+    unverified ok( body == foreign_wait ||
+                   (kit_leaves( &foreign_runner->executes, executes ) && kit_moves( &foreign_steps )),
+                   "4 its worker does not go on with another scheduler\n" );
+    foreign_magic[1] = 0;
+    foreign_finish();
+}
+
+START_TEST( scenario_foreign_scheduler_computing ) { terminate_scheduler( foreign_compute ); }
+START_TEST( scenario_foreign_scheduler_at_home )   { terminate_scheduler( foreign_compute_at_home ); }
+START_TEST( scenario_foreign_scheduler_idle )      { terminate_scheduler( foreign_wait ); }
+
+START_TEST( scenario_foreign_scheduler_registers )
+{
+    terminate_scheduler( foreign_spin_body );
+    if (foreign_runner)
+        ok( foreign_spun == 0x2222222222222222 + 0x5555555555555555, "5: its registers came to %#llx\n",
+            (ULONGLONG)foreign_spun );
+}
