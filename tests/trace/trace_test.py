@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""trace_test.py made-up | known UMSRUN KNOWN | ends UMSRUN KNOWN | page UMSRUN KNOWN
+"""trace_test.py made-up | known UMSRUN KNOWN | ends UMSRUN KNOWN | page UMSRUN KNOWN | windows UMSRUN BOUND
 
 Tests of UMS_TRACE and scripts/umstrace. made-up: umstrace on traces written by hand. known, ends: a
-program under Wine whose schedule is known. page: the page in headless Chromium.
+program under Wine whose schedule is known. page: the page in headless Chromium. windows: umstest_bound.exe,
+whose workers wait for messages.
 
 Copyright 2026 the UMS shim authors
 SPDX-License-Identifier: LGPL-2.1-or-later
@@ -295,6 +296,16 @@ def ends(folder, umsrun, program):
     tells(folder, umsrun, program)
 
 
+def windows(folder, umsrun, program):
+    """Calls of win32u.dll have names, too."""
+    run_it(0, umsrun, program, os.path.join(folder, '%p.json'), 'scenario_message_waits')
+    names = set()
+    for path in glob.glob(os.path.join(folder, '*.json')):
+        with open(path, encoding='utf-8') as file:
+            names |= {e['name'] for e in json.load(file)['traceEvents'] if e.get('cat') == 'kernel'}
+    expect('NtUserMsgWaitForMultipleObjectsEx' in names, 'the calls have these names only:', sorted(names))
+
+
 def tells(folder, umsrun, program):
     """A process that ends with many events says what it does; one with a few says nothing."""
     path = os.path.join(folder, 'many.json')
@@ -381,7 +392,8 @@ def page(folder, umsrun, program):
 def main():
     folder = tempfile.mkdtemp(prefix='umstrace.')
     try:
-        {'made-up': made_up, 'known': known, 'ends': ends, 'page': page}[sys.argv[1]](folder, *sys.argv[2:])
+        {'made-up': made_up, 'known': known, 'ends': ends, 'page': page,
+         'windows': windows}[sys.argv[1]](folder, *sys.argv[2:])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return 1 if failures else 0
