@@ -51,12 +51,8 @@ void task_leave_alone( struct task *task )
 
 /* ---- birth and death ---- */
 
-/* What a killed one has suspended goes on. */
 static void bury( struct task *task )
 {
-    struct task *held = task->held;
-
-    if (held) task_let_go( held );
     if (!task->over) promise_broken( "buried alive", task, 0, 0 );
     if (!task->deleted && task->killable != DOOMED && !DeleteUmsThreadContext( task->context ))
         promise_broken( "a dead context cannot be deleted", task, GetLastError(), 0 );
@@ -235,6 +231,15 @@ struct task *hub_take( LONG hub )
     return InterlockedExchangePointer( (void *volatile *)&scheds[hub].hub, NULL );
 }
 
+/* What a killed one has suspended goes on: at once, because that one may have the pin that its burial waits for. */
+static void let_held_go( struct task *task )
+{
+    struct task *held = task->held;
+
+    task->held = NULL;
+    if (held) task_let_go( held );
+}
+
 /* A worker that says that nobody meddles with it any more, and runs: so nobody has it to execute, and the context may
    be deleted the moment that it is seen. */
 static void deliver_dead( struct task *task )
@@ -252,6 +257,7 @@ static void deliver_dead( struct task *task )
         return;
     }
     InterlockedIncrement( &ended );
+    let_held_go( task );
     if (task->closed)
     {
         task->deleted = 1;

@@ -307,7 +307,7 @@ static void step_sleep_suspended( struct task *task, const unsigned long long *c
 }
 
 /* Only those with a higher index, so that there is no ring of workers that have suspended each other. While it holds
-   one it may be killed: who buries it lets that one go. */
+   one it may be killed: whoever gets it as terminated lets that one go. */
 static void step_suspend( struct task *task, const unsigned long long *canary )
 {
     struct task *other = &tasks[pick( &task->seed, (unsigned int)slot_count )];
