@@ -1,5 +1,5 @@
 /*
- * White box: the rings of a record and the text that is made of them.
+ * White box: the rings of a record and the text that is made of them; reading the counters of a HUD.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "ke_fake.h"
+#include "private/hud.h"
 #include "../dlls/ntdll_ums/record/record.h"
 
 #define SHIFT  RECORD_MIN_SHIFT
@@ -285,6 +286,19 @@ static void threads_share_a_ring( void **state )
     assert_in_range( passed, 0, THREADS - 1 );
 }
 
+static void counters_are_not_read_while_they_are_written( void **state )
+{
+    struct ums_hud hud = { .magic = HUD_MAGIC, .round = 2, .per_second = 5 }, copy;
+
+    (void)state;
+    assert_int_equal( hud_read( &hud, &copy ), 1 );
+    assert_int_equal( copy.per_second, 5 );
+    hud.round++;
+    assert_int_equal( hud_read( &hud, &copy ), 0 );
+    hud.round++;
+    assert_int_equal( hud_read( &hud, &copy ), 1 );
+}
+
 int main( void )
 {
     const struct CMUnitTest tests[] =
@@ -298,6 +312,7 @@ int main( void )
         cmocka_unit_test( slices_fit_each_other ),
         cmocka_unit_test( names_and_odd_characters ),
         cmocka_unit_test( threads_share_a_ring ),
+        cmocka_unit_test( counters_are_not_read_while_they_are_written ),
     };
 
     fake_init();

@@ -35,6 +35,17 @@ struct ums_hud
     uint32_t ended;
 };
 
+/* Copy what another process publishes. 0: it was being written, try again. */
+static inline int hud_read( const struct ums_hud *hud, struct ums_hud *copy )
+{
+    int32_t round = hud->round;
+
+    __sync_synchronize();
+    *copy = *hud;
+    __sync_synchronize();
+    return !(round & 1) && hud->round == round;
+}
+
 #define HUD_WIDTH 78                            /* a line of hud_line, at most: fits 80 columns */
 
 /* The number in four letters, WIDE in five: 9999, 10k, 999M. */

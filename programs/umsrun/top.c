@@ -32,18 +32,9 @@ static const struct ums_hud *open_hud( DWORD pid )
 /* The number of tries is limited: the process may have been stopped or killed while it was writing. */
 static void read_hud( const struct ums_hud *hud, struct ums_hud *copy )
 {
-    int32_t round;
     int i;
 
-    for (i = 0; i < TRIES; i++)
-    {
-        round = hud->round;
-        MemoryBarrier();
-        *copy = *hud;
-        MemoryBarrier();
-        if (!(round & 1) && hud->round == round) return;
-        Sleep( 1 );
-    }
+    for (i = 0; i < TRIES && !hud_read( hud, copy ); i++) Sleep( 1 );
 }
 
 /***********************************************************************
