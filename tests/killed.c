@@ -16,6 +16,8 @@
 #include "core/wait.h"
 #include "ke_fake.h"
 
+enum { UPCALL_BLOCKED = 1, UPCALL_YIELD };
+
 #define ROUNDS 300                              /* of two threads */
 #ifndef STRIDE
 #define STRIDE 4                                /* instructions: a trap takes its time */
@@ -84,6 +86,23 @@ static void comes_dead( struct ums_context *w )
 
 /* ---- momentary suspensions of a carrier ---- */
 
+/* It was about to suspend itself, and somebody waits for that, to resume it (ums_resume_worker). */
+static void nobody_waits_for_its_suspension( void **state )
+{
+    struct ums_context *w;
+
+    (void)state;
+    begin();
+    w = queued();
+    assert_ptr_equal( ums_list_take( list ), w );
+    assert_null( ums_list_next( w ) );
+    atomic_store( &w->self_suspending, 1 );
+    ums_worker_killed( w );
+    assert_int_equal( atomic_load( &w->self_suspending ), 0 );
+    comes_dead( w );
+    end();
+}
+
 /* Each of these may have been seen by the one in the middle, whenever it ended. */
 static void no_momentary_suspension_is_missed( void **state )
 {
@@ -112,6 +131,41 @@ static void no_momentary_suspension_is_missed( void **state )
     ums_preempter_begins( &s );
     ums_preempter_ends( &s );
     assert_int_equal( ums_preempters_since( &s, before ), 1 );
+}
+
+/* ---- its scheduler is dead ---- */
+
+/* Queued is only what has yielded to a thread that died in its wait, and was executed by nobody since. */
+static void a_yield_that_nobody_heard_is_queued( void **state )
+{
+    static struct ums_scheduler s;
+    struct ums_context *w;
+
+    (void)state;
+    begin();
+    w = queued();
+    assert_ptr_equal( ums_list_take( list ), w );
+    assert_null( ums_list_next( w ) );
+    w->owner = &s;
+    atomic_store( &s.waiting, 1 );
+    assert_int_equal( ums_worker_queue_unheard( &s, w ), 0 );   /* it is about to post */
+    atomic_store( &s.posted, 1 );
+    s.upcall.reason = UPCALL_BLOCKED;           /* taken as blocked, queued, and dequeued by somebody */
+    assert_int_equal( ums_worker_queue_unheard( &s, w ), 1 );
+    s.upcall.reason = UPCALL_YIELD;
+    atomic_store( &s.waiting, 0 );              /* its SchedulerProc has heard of it */
+    assert_int_equal( ums_worker_queue_unheard( &s, w ), 1 );
+    atomic_store( &s.waiting, 1 );
+    w->owner = NULL;                            /* another one has executed it */
+    assert_int_equal( ums_worker_queue_unheard( &s, w ), 1 );
+    assert_int_equal( word_state( atomic_load( &w->word ) ), WORKER_READY );
+    w->owner = &s;
+    assert_int_equal( ums_worker_queue_unheard( &s, w ), 1 );
+    assert_ptr_equal( ums_list_take( list ), w );
+    assert_null( ums_list_next( w ) );
+    ums_worker_killed( w );
+    comes_dead( w );
+    end();
 }
 
 /* ---- in a chain that its client has not walked yet ---- */
@@ -529,6 +583,8 @@ int main( void )
     {
         cmocka_unit_test( the_rest_of_the_chain_is_not_lost ),
         cmocka_unit_test( no_momentary_suspension_is_missed ),
+        cmocka_unit_test( a_yield_that_nobody_heard_is_queued ),
+        cmocka_unit_test( nobody_waits_for_its_suspension ),
         cmocka_unit_test( the_last_of_the_chain_stays_the_last ),
         cmocka_unit_test( the_rest_of_the_second_chain_comes_once ),
         cmocka_unit_test( the_last_of_the_chain_comes_at_once ),

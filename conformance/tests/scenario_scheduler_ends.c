@@ -1,5 +1,5 @@
 /*
- * Scenario: a scheduler thread is terminated at any moment, over and over.
+ * Scenarios: a scheduler thread is terminated at any moment, over and over; while it runs, and suspended.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -89,7 +89,7 @@ static void CALLBACK run_to_the_end( UMS_SCHEDULER_REASON reason, ULONG_PTR payl
 
 /* ---- a round ---- */
 
-static BOOL terminate_one( void (*body)( struct worker *worker ), int us )
+static BOOL terminate_one( void (*body)( struct worker *worker ), int us, BOOL suspended )
 {
     UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, NULL, run_to_the_end, NULL };
     HANDLE thread;
@@ -102,6 +102,7 @@ static BOOL terminate_one( void (*body)( struct worker *worker ), int us )
     thread = CreateThread( NULL, 0x10000, victim, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL );
     while (thread && !begun) SwitchToThread();
     run_us( us );
+    if (suspended && SuspendThread( thread ) != 0) return FALSE;
     ended = TerminateThread( thread, 1 ) && !WaitForSingleObject( thread, WAIT_BOUND );
     CloseHandle( thread );
     finish = 1;
@@ -109,7 +110,7 @@ static BOOL terminate_one( void (*body)( struct worker *worker ), int us )
            survivor.finished && worker_delete( &survivor ) && pDeleteUmsCompletionList( list );
 }
 
-START_TEST( scenario_scheduler_terminate_anywhere )
+static void terminate_anywhere( BOOL suspended )
 {
     static void (*const bodies[])( struct worker *worker ) = { yield_on, wait_on, compute_on };
     static const char *const names[] = { "yields", "waits", "computes" };
@@ -120,10 +121,13 @@ START_TEST( scenario_scheduler_terminate_anywhere )
     for (k = 0; k < (int)ARRAYSIZE(bodies); k++)
     {
         for (i = 0; i < rounds; i++)
-            if (!terminate_one( bodies[k], i * STEP % LATEST )) break;
+            if (!terminate_one( bodies[k], i * STEP % LATEST, suspended )) break;
         unverified ok( i == rounds, "4 a worker that %s, round %d: lost with its scheduler (%ld, %ld), error %lu\n",
                        names[k], i, begun, over, GetLastError() );
         if (i < rounds) break;
     }
     CloseHandle( event );
 }
+
+START_TEST( scenario_scheduler_terminate_anywhere )  { terminate_anywhere( FALSE ); }
+START_TEST( scenario_scheduler_terminate_suspended ) { terminate_anywhere( TRUE ); }

@@ -516,6 +516,9 @@ void ums_worker_killed_finish( struct ums_context *w );
 void ums_worker_left_behind( struct ums_context *w );
 void ums_worker_pin( struct ums_context *w ); /* called by whoever holds it */
 void ums_worker_taken( struct ums_context *w ); /* from a scheduler that is being killed */
+
+/* The thread of s has died: queue its worker w if that has yielded to it unheard. 0: call again later. */
+int ums_worker_queue_unheard( struct ums_scheduler *s, struct ums_context *w );
 /* Called by whoever suspended the thread. 1: that suspension keeps the worker stopped from now on,
    until it is executed; it was suspended for a hold only. */
 int  ums_worker_stopped( struct ums_context *w );

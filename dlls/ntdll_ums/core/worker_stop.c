@@ -64,6 +64,7 @@ void ums_worker_killed_finish( struct ums_context *w )
     word = atomic_load( &w->word );
     if (word_state( word ) == WORKER_NONE || word_state( word ) == WORKER_DEAD) return;
     ums_objects_worker_gone( w );               /* it is barred: so nobody queues it for that */
+    atomic_store( &w->self_suspending, 0 );     /* whoever resumes it waits for that no more */
     owner = w->owner;
     list = w->list;
     ums_thread_id_clear( w, atomic_load( &w->tid ) );   /* takes no new thread */
@@ -112,6 +113,24 @@ void ums_worker_taken( struct ums_context *w )
 
     if (worker_move( w, WORKER_INKERNEL, WORKER_BLOCKED ))
         worker_taken_off( mark, owner, PAYLOAD_SYSCALL, call );
+}
+
+/* The thread of s has died. If it died in its wait for the worker, and the worker has yielded to it since, no
+   SchedulerProc has heard of that: queue the worker, like one that was stopped [guess]. waiting is 1 if the
+   thread died in the wait. What was posted there stays, because nobody takes it; a worker that was taken as
+   blocked posts that, and may be READY because somebody has dequeued it. While the worker is READY with this
+   owner, nobody has executed it since; if another scheduler executes it now, the exchange fails. 0: the
+   worker has not posted yet; it is about to, and the slot must not be used again before. */
+int ums_worker_queue_unheard( struct ums_scheduler *s, struct ums_context *w )
+{
+    uint64_t word = atomic_load( &w->word );
+
+    if (w->owner != s || !atomic_load( &s->waiting ) || word_state( word ) != WORKER_READY) return 1;
+    if (!atomic_load( &s->posted )) return 0;
+    if (s->upcall.reason != REASON_YIELD) return 1;
+    while (word_state( word ) == WORKER_READY && w->owner == s &&
+           !ums_worker_queue( w, &word, (word & ~WORD_STATE) | WORKER_QUEUED )) ;
+    return 1;
 }
 
 /* The worker's home thread has been suspended, and not in a section that others wait for (busy). If

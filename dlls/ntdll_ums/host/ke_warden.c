@@ -301,8 +301,7 @@ static int is_gone( struct ums_context *context, uint32_t thread )
         return 1;
     ums_objects_context_gone( context );        /* first: behind the rest it may be another thread's */
     if (context->kind == CONTEXT_WORKER) return worker_is_gone( context );
-    if (context->scheduler) ums_scheduler_gone( context );
-    return 1;
+    return !context->scheduler || ums_scheduler_gone( context );
 }
 
 /* Queue a worker whose resumption no other thread has noticed. */

@@ -21,7 +21,7 @@ NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *para
                             SIZE_T reserve, SIZE_T commit, LONG priority, HANDLE *thread );
 
 /* Make NtQueryInformationThread tell that the calling thread began at START. Wine accepts that, but not before the thread has
-   begun: then it notes the real one. Windows refuses. */
+   begun: then it notes the real one. Windows refuses [seen: Wine's info test, since Vista]. */
 void ums_thread_set_start( void *start );
 
 /* Make a service thread of which only one exists at a time, and which ends by itself. *tid: the thread that

@@ -33,7 +33,7 @@ int ums_hook_owns( const void *code );
 /* Is this program counter in a Unix call that the hook makes for a program? */
 int ums_is_in_unix_call( uint64_t rip );
 
-/* Called by the warden: the thread of this scheduler has ended. */
-void ums_scheduler_gone( struct ums_context *context );
+/* Called by the warden: the thread of this scheduler has ended. 0: call again later. */
+int ums_scheduler_gone( struct ums_context *context );
 
 #endif /* UMS_NATIVE_H */

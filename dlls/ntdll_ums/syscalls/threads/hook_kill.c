@@ -94,17 +94,23 @@ static int may_end_there( uint32_t tid, const CONTEXT *registers )
            is_hand_in_call( ums_hand_of_thread( tid ), registers );
 }
 
-/* Returns 0 if the thread must advance first; then it is no longer suspended. */
-static int try_to_kill_plain( struct ums_call *call, uint32_t tid, NTSTATUS *status )
+#define TRIES 1000
+
+/* Returns 0 if the thread must advance first; then it is no longer suspended. *kept: in how many tries in a
+   row somebody else had suspended it, too. After so many that is the program. */
+static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int *kept, NTSTATUS *status )
 {
     HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
-    int stopped = own && !ums_suspend_native( own, NULL ), done = 1;
+    ULONG others = 0;
+    int stopped = own && !ums_suspend_native( own, &others ), done = 1;
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
     if (stopped) done = ums_get_context_native( own, &context ) || may_end_there( tid, &context );
     if (done) *status = native( call );
     if (stopped && (!done || *status)) ums_resume_native( own, NULL );
+    *kept = others ? *kept + 1 : 0;
+    if (!done && *kept >= TRIES) ums_void_suspensions( own, others );
     if (own && done && !*status)
     {
         hand_killed( tid );
@@ -123,13 +129,13 @@ static NTSTATUS kill_plain( struct ums_call *call, struct ums_context *self )
     uint32_t tid = ums_pool_made( &ums_factory_pool ) || ums_waits_here ? ums_thread_id( thread, self ) : 0;
     int64_t begin = ke_clock();
     NTSTATUS status;
-    int done;
+    int done, kept = 0;
 
     if (!tid || !ums_has_access( thread, THREAD_TERMINATE )) return native( call );
     for (;;)
     {
         ums_hold_self( self, 1 );
-        done = try_to_kill_plain( call, tid, &status );
+        done = try_to_kill_plain( call, tid, &kept, &status );
         ums_hold_self( self, -1 );
         if (done) return status;
         if (ums_thread_holds( tid ) && ums_give_up( begin, "a thread that holds a worker, to terminate it" ))

@@ -19,11 +19,19 @@
 
 /* Whoever suspends the worker of a carrier that stands still for a moment must not take that for a
    suspension by the program, and leave the worker on the carrier: it would run on, suspended, and if
-   its thread was killed, on the stack of a thread that is gone. So this counts as a preempter. */
-static int stop( struct ums_scheduler *s, HANDLE thread )
+   its thread was killed, on the stack of a thread that is gone. So this counts as a preempter.
+   *others: how often the program has suspended it, at least; the rest may be momentary. */
+static int stop( struct ums_scheduler *s, HANDLE thread, ULONG *others )
 {
-    ums_preempter_begins( s );
-    if (!ums_suspend_native( thread, NULL )) return 1;
+    uint32_t before = ums_preempter_begins( s ), momentary;
+    ULONG count;
+
+    if (!ums_suspend_native( thread, &count ))
+    {
+        momentary = ums_preempters_since( s, before );
+        *others = count > momentary ? count - momentary : 0;
+        return 1;
+    }
     ums_preempter_ends( s );
     return 0;
 }
@@ -91,12 +99,13 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
     const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | SYNCHRONIZE;
     HANDLE thread = tid && s ? OpenThread( access, FALSE, tid ) : NULL;
     NTSTATUS status = STATUS_SUCCESS;
-    struct ums_context *w;
+    struct ums_context *w = NULL;
+    ULONG others = 0;
 
     if (!thread) return native( call );
     atomic_store( &s->exit_status, (uint32_t)call->args[1] );
     atomic_store( &s->killed, 1 );
-    while (stop( s, thread ))
+    while (stop( s, thread, &others ))
     {
         enum where where;
 
@@ -113,6 +122,7 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
             if (!status && now)
             {
                 ke_thread_ended( target );
+                if (s->current) ums_worker_queue_unheard( s, s->current );
                 ums_scheduler_killed( target );
             }
             else if (now) ke_killed_here( target, 0 );
@@ -120,6 +130,7 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
             break;
         }
         if (where == IN_THE_MIDDLE) go_on( s, thread );
+        ums_void_suspensions( thread, others );
         ke_let_advance();
     }
     CloseHandle( thread );
@@ -138,8 +149,8 @@ static void end_too( const struct ums_context *w )
 }
 
 /* Another process has terminated the scheduler's thread. If its worker was carried, that thread itself has
-   saved it. Otherwise it is at home, and may be about to post an upcall. */
-void ums_scheduler_gone( struct ums_context *target )
+   saved it. Otherwise it is at home, and may be about to post an upcall. 0: try again later. */
+int ums_scheduler_gone( struct ums_context *target )
 {
     struct ums_scheduler *s = target->scheduler;
     struct ums_context *w = s->current;
@@ -159,6 +170,8 @@ void ums_scheduler_gone( struct ums_context *target )
                 ums_let_go( NULL, w, &hold, 0 );
             }
         }
+        if (!ums_worker_queue_unheard( s, w )) return 0;
     }
     ums_scheduler_killed( target );
+    return 1;
 }
