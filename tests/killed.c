@@ -50,6 +50,16 @@ static struct ums_context *queued( void )
     return w;
 }
 
+/* And dequeued, alone. */
+static struct ums_context *ready( void )
+{
+    struct ums_context *w = queued();
+
+    assert_ptr_equal( ums_list_take( list ), w );
+    assert_null( ums_list_next( w ) );
+    return w;
+}
+
 static void begin( void )
 {
     assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
@@ -84,7 +94,7 @@ static void comes_dead( struct ums_context *w )
     drop( w );
 }
 
-/* ---- momentary suspensions of a carrier ---- */
+/* ---- others wait for it ---- */
 
 /* It was about to suspend itself, and somebody waits for that, to resume it (ums_resume_worker). */
 static void nobody_waits_for_its_suspension( void **state )
@@ -93,44 +103,12 @@ static void nobody_waits_for_its_suspension( void **state )
 
     (void)state;
     begin();
-    w = queued();
-    assert_ptr_equal( ums_list_take( list ), w );
-    assert_null( ums_list_next( w ) );
+    w = ready();
     atomic_store( &w->self_suspending, 1 );
     ums_worker_killed( w );
     assert_int_equal( atomic_load( &w->self_suspending ), 0 );
     comes_dead( w );
     end();
-}
-
-/* Each of these may have been seen by the one in the middle, whenever it ended. */
-static void no_momentary_suspension_is_missed( void **state )
-{
-    static struct ums_scheduler s;
-    uint32_t before;
-
-    (void)state;
-    before = ums_preempter_begins( &s );
-    assert_int_equal( ums_preempters_since( &s, before ), 0 );
-    ums_preempter_begins( &s );                 /* begins later, and ends */
-    assert_int_equal( ums_preempters_since( &s, before ), 1 );
-    ums_preempter_ends( &s );
-    assert_int_equal( ums_preempters_since( &s, before ), 1 );
-    ums_preempter_ends( &s );
-
-    ums_preempter_begins( &s );                 /* began earlier, and end */
-    ums_preempter_begins( &s );
-    before = ums_preempter_begins( &s );
-    ums_preempter_ends( &s );
-    ums_preempter_ends( &s );
-    assert_int_equal( ums_preempters_since( &s, before ), 2 );
-    ums_preempter_ends( &s );
-
-    atomic_store( &s.preempters, 0xffffu * PREEMPTERS_EVER );   /* the number wraps */
-    before = ums_preempter_begins( &s );
-    ums_preempter_begins( &s );
-    ums_preempter_ends( &s );
-    assert_int_equal( ums_preempters_since( &s, before ), 1 );
 }
 
 /* ---- its scheduler is dead ---- */
@@ -143,9 +121,7 @@ static void a_yield_that_nobody_heard_is_queued( void **state )
 
     (void)state;
     begin();
-    w = queued();
-    assert_ptr_equal( ums_list_take( list ), w );
-    assert_null( ums_list_next( w ) );
+    w = ready();
     w->owner = &s;
     atomic_store( &s.waiting, 1 );
     assert_int_equal( ums_worker_queue_unheard( &s, w ), 0 );   /* it is about to post */
@@ -582,7 +558,6 @@ int main( void )
     const struct CMUnitTest tests[] =
     {
         cmocka_unit_test( the_rest_of_the_chain_is_not_lost ),
-        cmocka_unit_test( no_momentary_suspension_is_missed ),
         cmocka_unit_test( a_yield_that_nobody_heard_is_queued ),
         cmocka_unit_test( nobody_waits_for_its_suspension ),
         cmocka_unit_test( the_last_of_the_chain_stays_the_last ),

@@ -403,6 +403,38 @@ static void a_scheduler_thread_may_end_inside_its_upcall( void **state )
     tear_down();
 }
 
+/* ---- momentary suspensions of a carrier ---- */
+
+/* Each of these may have been seen by the one in the middle, whenever it ended. */
+static void no_momentary_suspension_is_missed( void **state )
+{
+    static struct ums_scheduler s;
+    uint32_t before;
+
+    (void)state;
+    before = ums_preempter_begins( &s );
+    assert_int_equal( ums_preempters_since( &s, before ), 0 );
+    ums_preempter_begins( &s );                 /* begins later, and ends */
+    assert_int_equal( ums_preempters_since( &s, before ), 1 );
+    ums_preempter_ends( &s );
+    assert_int_equal( ums_preempters_since( &s, before ), 1 );
+    ums_preempter_ends( &s );
+
+    ums_preempter_begins( &s );                 /* began earlier, and end */
+    ums_preempter_begins( &s );
+    before = ums_preempter_begins( &s );
+    ums_preempter_ends( &s );
+    ums_preempter_ends( &s );
+    assert_int_equal( ums_preempters_since( &s, before ), 2 );
+    ums_preempter_ends( &s );
+
+    atomic_store( &s.preempters, 0xffffu * PREEMPTERS_EVER );   /* the number wraps */
+    before = ums_preempter_begins( &s );
+    ums_preempter_begins( &s );
+    ums_preempter_ends( &s );
+    assert_int_equal( ums_preempters_since( &s, before ), 1 );
+}
+
 int main( void )
 {
     const struct CMUnitTest tests[] =
@@ -419,6 +451,7 @@ int main( void )
         cmocka_unit_test( its_thread_waits_until_it_is_sent_home ),
         cmocka_unit_test( what_a_deleted_list_held_can_be_executed ),
         cmocka_unit_test( a_scheduler_thread_may_end_inside_its_upcall ),
+        cmocka_unit_test( no_momentary_suspension_is_missed ),
     };
 
     fake_init();

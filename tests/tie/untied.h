@@ -41,5 +41,5 @@ UNTIED( RUNNING|SUSPENDING|SUSPENDED, RUNNING|SUSPENDED )
 UNTIED( RUNNING|SUSPENDED, BLOCKED|STOPPED|SUSPENDED )
 UNTIED( CARRIED|SUSPENDED, DEAD|SUSPENDED )
 
-/* a yield to a scheduler's thread that another process had ended: the model's schedulers live for ever */
+/* a yield to a scheduler that ends before it hears of it: the model's schedulers live for ever */
 UNTIED( READY, QUEUED )

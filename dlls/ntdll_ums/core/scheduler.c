@@ -217,7 +217,7 @@ void ums_scheduler_wait( struct ums_scheduler *s )
             atomic_store( &s->posted, 1 );      /* the scheduler waits for nothing any more */
             ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
         }
-        /* only a thread that has stopped this one reads it: program order is enough */
+        /* only a thread that has stopped this one, or has seen it dead, reads it: program order is enough */
         atomic_store_explicit( &s->waiting, 1, memory_order_relaxed );
         ums_park( &s->park, time_to_look( s, &watch ) );
         atomic_store_explicit( &s->waiting, 0, memory_order_relaxed );

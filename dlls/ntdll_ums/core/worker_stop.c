@@ -64,7 +64,9 @@ void ums_worker_killed_finish( struct ums_context *w )
     word = atomic_load( &w->word );
     if (word_state( word ) == WORKER_NONE || word_state( word ) == WORKER_DEAD) return;
     ums_objects_worker_gone( w );               /* it is barred: so nobody queues it for that */
-    atomic_store( &w->self_suspending, 0 );     /* whoever resumes it waits for that no more */
+    /* Whoever resumes it waits until this is 0 (ums_resume_worker). Only its own thread sets it, and does
+       not run any more. */
+    atomic_store( &w->self_suspending, 0 );
     owner = w->owner;
     list = w->list;
     ums_thread_id_clear( w, atomic_load( &w->tid ) );   /* takes no new thread */

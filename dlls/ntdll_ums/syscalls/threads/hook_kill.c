@@ -96,8 +96,11 @@ static int may_end_there( uint32_t tid, const CONTEXT *registers )
 
 #define TRIES 1000
 
-/* Returns 0 if the thread must advance first; then it is no longer suspended. *kept: in how many tries in a
-   row somebody else had suspended it, too. After so many that is the program. */
+/* Returns 0 if the thread must advance first; then it is no longer suspended by this. *kept: in how many tries
+   in a row others had suspended it, too. Suspensions for a moment do not last so long, so one of these is the
+   program's. The thread would never come out of that, and it is about to end: the suspension is void, and what
+   the thread still runs of the program, if anything, it would have run in another moment. Only one: the
+   others, at this moment, may be momentary. */
 static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int *kept, NTSTATUS *status )
 {
     HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
@@ -110,7 +113,11 @@ static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int *kept, NT
     if (done) *status = native( call );
     if (stopped && (!done || *status)) ums_resume_native( own, NULL );
     *kept = others ? *kept + 1 : 0;
-    if (!done && *kept >= TRIES) ums_void_suspensions( own, others );
+    if (!done && *kept >= TRIES)
+    {
+        ums_resume_native( own, NULL );
+        *kept = 0;
+    }
     if (own && done && !*status)
     {
         hand_killed( tid );

@@ -42,6 +42,15 @@ static void go_on( struct ums_scheduler *s, HANDLE thread )
     ums_preempter_ends( s );
 }
 
+/* The program has suspended the thread in the middle of something, and terminates it now. It would never come
+   out of that. So these suspensions are void, as in try_to_kill_plain. stop() has not counted those that are
+   momentary. A program that resumes the thread just now may have one of them undone instead: it has to do so
+   while a third thread takes the worker off. */
+static void void_suspensions( HANDLE thread, ULONG others )
+{
+    while (others--) ums_resume_native( thread, NULL );
+}
+
 enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON };
 
 /* The scheduler's thread stands still. s: NULL if it is not a scheduler any more. *w: the worker that it
@@ -122,7 +131,8 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
             if (!status && now)
             {
                 ke_thread_ended( target );
-                if (s->current) ums_worker_queue_unheard( s, s->current );
+                /* not 0: a worker that has yet to post was no reason to stop here (scheduler_where) */
+                if (w) ums_worker_queue_unheard( s, w );
                 ums_scheduler_killed( target );
             }
             else if (now) ke_killed_here( target, 0 );
@@ -130,7 +140,7 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
             break;
         }
         if (where == IN_THE_MIDDLE) go_on( s, thread );
-        ums_void_suspensions( thread, others );
+        void_suspensions( thread, others );
         ke_let_advance();
     }
     CloseHandle( thread );
