@@ -134,18 +134,44 @@ static void an_edge_wakes_everybody_once( void **state )
     assert_int_equal( woken, 0 );               /* nobody waits */
     ums_list_take( list );
     atomic_store( &a->word, WORKER_QUEUED );
-    atomic_store( &list->waiters, 2 );
+    atomic_store( &list->waiting, 2 );
     ums_list_push( list, a );
     assert_int_equal( woken, 1 );
     assert_int_equal( woken_all, 1 );
     ums_list_push( list, b );
     assert_int_equal( woken, 1 );               /* no edge */
     fake_on_wake = NULL;
-    atomic_store( &list->waiters, 0 );
+    assert_int_equal( atomic_load( &list->waiting ), 0 );       /* once */
     ums_list_take( list );
     ums_list_delete( list );
     drop( a );
     drop( b );
+}
+
+static void wait_meanwhile( _Atomic uint32_t *word, int all )
+{
+    struct ums_list *list = (struct ums_list *)((char *)word - offsetof( struct ums_list, seq ));
+
+    (void)all;
+    atomic_store( &list->waiting, 4 );
+}
+
+/* It has read seq after it was incremented, and may fall asleep after the wake-up. */
+static void a_waiter_that_comes_during_a_wake_up_is_not_forgotten( void **state )
+{
+    struct ums_context *a = queued_context();
+    struct ums_list *list;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &list ), STATUS_SUCCESS );
+    fake_on_wake = wait_meanwhile;
+    atomic_store( &list->waiting, 2 );
+    ums_list_push( list, a );
+    fake_on_wake = NULL;
+    assert_int_equal( atomic_load( &list->waiting ), 4 );
+    ums_list_take( list );
+    ums_list_delete( list );
+    drop( a );
 }
 
 static void take_keeps_the_suspended_bit_and_the_dead( void **state )
@@ -347,7 +373,6 @@ static void a_wait_times_out_and_takes_what_is_there( void **state )
     assert_null( first );
     assert_int_equal( ums_list_wait( list, &ms, &first ), STATUS_TIMEOUT );
     assert_true( ke_clock() - start >= ms );
-    assert_int_equal( atomic_load( &list->waiters ), 0 );
     ums_list_push( list, a );
     assert_int_equal( ums_list_wait( list, NULL, &first ), STATUS_SUCCESS );
     assert_ptr_equal( first, a );
@@ -357,13 +382,14 @@ static void a_wait_times_out_and_takes_what_is_there( void **state )
 
 static struct ums_list *late_list;
 static struct ums_context *late;
-static int clock_reads;
+static int clock_reads, sets_end;
 
-/* The first reading sets the end of the wait; at the second, behind the look at the list, the time
-   is over and a context comes. */
+/* The first readings set the end of the wait. At the next one, behind the look at the list, the time is over
+   and a context comes. */
 static int64_t come_late( int64_t now )
 {
-    if (++clock_reads != 2) return now;
+    if (!atomic_load( &late_list->waiting )) sets_end++;
+    if (++clock_reads <= sets_end || clock_reads > sets_end + 1) return now;
     ums_list_push( late_list, late );
     return now + 100000000;
 }
@@ -380,6 +406,7 @@ static void who_gives_up_looks_a_last_time( void **state )
     assert_int_equal( ums_list_wait( late_list, &second, &first ), STATUS_SUCCESS );
     fake_on_clock = NULL;
     assert_ptr_equal( first, late );
+    assert_true( sets_end > 0 && clock_reads == sets_end + 1 );
     ums_list_delete( late_list );
     drop( late );
 }
@@ -409,9 +436,44 @@ static void who_is_about_to_sleep_is_woken( void **state )
     assert_ptr_equal( first, late );
     assert_int_equal( sleeps, 1 );
     assert_false( would_sleep );
-    assert_int_equal( atomic_load( &late_list->refs ), 1 );     /* what the wait has taken it has given back */
     ums_list_delete( late_list );
     drop( late );
+}
+
+static struct ums_context *sleeps_on, *not_for_it;
+static struct ums_list *gone, *instead;
+
+/* The list is deleted, its slot is another list, and something comes to that. */
+static int lose_the_list( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    (void)word;
+    (void)value;
+    (void)timeout;
+    if (instead) return 1;
+    ums_list_delete( gone );
+    assert_int_equal( ums_list_create( &instead ), STATUS_SUCCESS );
+    assert_ptr_equal( instead, gone );
+    ums_list_push( instead, not_for_it );
+    return 1;
+}
+
+/* One that is terminated in its sleep could give nothing back. */
+static void who_sleeps_does_not_keep_the_list( void **state )
+{
+    int open = atomic_load( &fake_events_open );
+    int64_t ms = 10000;
+
+    (void)state;
+    assert_int_equal( ums_list_create( &gone ), STATUS_SUCCESS );
+    not_for_it = queued_context();
+    fake_on_wait = lose_the_list;
+    assert_int_equal( ums_list_wait( gone, &ms, &sleeps_on ), STATUS_TIMEOUT );
+    fake_on_wait = NULL;
+    assert_null( sleeps_on );
+    assert_ptr_equal( ums_list_take( instead ), not_for_it );
+    ums_list_delete( instead );
+    assert_int_equal( atomic_load( &fake_events_open ), open );
+    drop( not_for_it );
 }
 
 /* ---- several waiters, several pushers: every context is taken once,
@@ -501,6 +563,7 @@ int main( void )
 #endif
         cmocka_unit_test( the_rest_of_a_chain_is_given_once ),
         cmocka_unit_test( an_edge_wakes_everybody_once ),
+        cmocka_unit_test( a_waiter_that_comes_during_a_wake_up_is_not_forgotten ),
         cmocka_unit_test( take_keeps_the_suspended_bit_and_the_dead ),
         cmocka_unit_test( the_deleted_are_left_out ),
         cmocka_unit_test( one_that_is_used_again_is_on_no_list ),
@@ -510,6 +573,7 @@ int main( void )
         cmocka_unit_test( failures_leave_nothing_behind ),
         cmocka_unit_test( a_wait_times_out_and_takes_what_is_there ),
         cmocka_unit_test( who_gives_up_looks_a_last_time ),
+        cmocka_unit_test( who_sleeps_does_not_keep_the_list ),
         cmocka_unit_test( who_is_about_to_sleep_is_woken ),
         cmocka_unit_test( nothing_is_lost_between_pushers_and_waiters ),
     };

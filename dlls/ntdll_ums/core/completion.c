@@ -8,11 +8,17 @@
  * of the whole chain. Neither enters the kernel unless a thread sleeps on the list or the client
  * has asked for its event.
  *
- * Wake-ups. A push to an empty list is an edge. It increments seq, wakes every waiter of this
- * process, and sets the NT event if a handle to it was ever given out. No wake-up is lost:
- *  - A waiter increments waiters, then reads seq, then reads head. The pusher changes head, then
- *    seq, then reads waiters. All of this is sequentially consistent, so one of the two sees the
- *    other, and a sleep on an old seq ends at once.
+ * Wake-ups. A push to an empty list is an edge. It wakes every waiter of this process, and sets the
+ * NT event if a handle to it was ever given out. No wake-up is lost:
+ *  - A waiter reads seq, then stores a ticket in waiting, then reads head, then sleeps on seq. The
+ *    pusher changes head, then reads waiting; if it finds a ticket it increments seq and wakes all. All
+ *    of this is sequentially consistent. So if the pusher reads waiting before the waiter stores there,
+ *    the waiter finds the context. If after, seq is incremented after the waiter has read it, and its
+ *    sleep ends at once.
+ *  - A pusher that has woken all removes the ticket that it has read. Tickets differ, so it does not
+ *    remove one that was stored meanwhile. One that was removed had been stored before seq was
+ *    incremented, by a waiter that had read seq before.
+ *  - A waiter that was terminated leaves at most its ticket, which the next edge removes.
  *  - A push wakes all waiters, so a waiter that is about to time out does not swallow the edge. A
  *    waiter that times out looks at the list once more.
  *  - GetUmsCompletionListEvent sets asked, then reads head, and sets the event if the list is not
@@ -72,6 +78,7 @@ ums_status ums_list_create( struct ums_list **list )
     atomic_store( &l->asked, 0 );
     atomic_store( &l->deleted, 0 );
     atomic_store( &l->refs, 1 );
+    atomic_fetch_add( &l->life, 1 );
     ums_pool_open( l );
     *list = l;
     return STATUS_SUCCESS;
@@ -136,6 +143,18 @@ struct ums_list *ums_list_of( struct ums_context *context )
     return list && ref_live( list ) ? list : NULL;
 }
 
+/* The ticket goes last: if the thread stops right before, the next push wakes everybody once more. If a
+   waiter has taken a ticket since the first line, its ticket stays. */
+static void wake_waiters( struct ums_list *list )
+{
+    uint32_t ticket = atomic_load( &list->waiting );
+
+    if (!ticket) return;
+    atomic_fetch_add( &list->seq, 1 );
+    ke_wake( &list->seq, 1 );
+    atomic_compare_exchange_strong( &list->waiting, &ticket, 0 );
+}
+
 /* The caller holds a reference to the list, and does not touch the context afterwards: whoever
    takes the context may run it at once, or free it if it is dead. */
 void ums_list_push( struct ums_list *list, struct ums_context *context )
@@ -147,8 +166,7 @@ void ums_list_push( struct ums_list *list, struct ums_context *context )
 
     if (atomic_load( &list->deleted )) take( list, 0 );
     if (head) return;                           /* the push to the empty list has signalled */
-    atomic_fetch_add( &list->seq, 1 );
-    if (atomic_load( &list->waiters )) ke_wake( &list->seq, 1 );
+    wake_waiters( list );
     if (atomic_load( &list->asked )) ke_event_set( list->event );
 }
 
@@ -284,10 +302,20 @@ struct ums_context *ums_list_take( struct ums_list *list )
     return take( list, WORD_LINKED );
 }
 
+/* Nothing comes any more if the list was deleted while the caller waited; its slot may be another list. On
+   Windows a client must not do that [guess]. */
+static struct ums_context *take_in_life( struct ums_list *list, uint32_t life )
+{
+    return atomic_load( &list->life ) == life ? ums_list_take( list ) : NULL;
+}
+
+/* A thread may be terminated while it sleeps here, and nobody tidies up after it. So it has no reference
+   to the list. */
 ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
                           struct ums_context **first )
 {
     struct ums_scheduler *s = recorded_scheduler();
+    uint32_t life = atomic_load( &list->life );
     int64_t end;
 
     if ((*first = ums_list_take( list ))) return STATUS_SUCCESS;
@@ -295,21 +323,18 @@ ums_status ums_list_wait( struct ums_list *list, const int64_t *timeout,
     end = !timeout ? 0 : *timeout > INT64_MAX - ke_clock() ? INT64_MAX : ke_clock() + *timeout;
 
     if (s) ums_note_idle( s, WHY_DEQUEUE );
-    ums_list_ref( list );
-    atomic_fetch_add( &list->waiters, 1 );
     for (;;)
     {
         uint32_t seq = atomic_load( &list->seq );
         int64_t left = 0;
 
-        if ((*first = ums_list_take( list ))) break;
+        atomic_store( &list->waiting, atomic_fetch_add( &list->tickets, 2 ) | 1 );      /* not 0 */
+        if ((*first = take_in_life( list, life ))) break;
         if (timeout && (left = end - ke_clock()) <= 0) break;
         ke_wait( &list->seq, seq, timeout ? &left : NULL );
     }
-    atomic_fetch_sub( &list->waiters, 1 );
     if (s) ums_note_busy( s );
-    if (!*first) *first = ums_list_take( list );
-    ums_list_unref( list );
+    if (!*first) *first = take_in_life( list, life );
     return *first ? STATUS_SUCCESS : STATUS_TIMEOUT;
 }
 

@@ -136,9 +136,11 @@ struct ums_list
                                                    executable at once */
     _Atomic uint32_t asked;                     /* somebody holds a handle of the event: it must
                                                    be set */
-    _Atomic uint32_t seq;                       /* counts empty -> non-empty; in-process waiters
-                                                   sleep on it */
-    _Atomic uint32_t waiters;
+    _Atomic uint32_t life;                      /* counts the lists that this slot has been */
+    _Atomic uint32_t seq;                       /* in-process waiters sleep on it */
+    _Atomic uint32_t waiting;                   /* 0, or the ticket of the last thread that was about to
+                                                   sleep on seq since all were woken */
+    _Atomic uint32_t tickets;
     void *event;                                /* constant while refs > 0 */
 };
 
