@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <string.h>
 #include "ke_fake.h"
 
@@ -131,6 +132,34 @@ static void using_a_dead_one_again_ends( void **state )
     tear_down();
 }
 
+static void *stop_and_go( void *arg )
+{
+    (void)arg;
+    ums_stop_begin();
+    return NULL;
+}
+
+/* It has been terminated in between. Its turn is over then, also if it should come back. */
+static void waiting_for_a_stop_ends( void **state )
+{
+    pthread_t thread;
+
+    (void)state;
+    set_up( WORKER_BLOCKED );
+    fake_on_clock = NULL;
+    pthread_create( &thread, NULL, stop_and_go, NULL );
+    pthread_join( thread, NULL );
+    fake_on_clock = one_more_second;
+    ums_stop_begin();
+    assert_int_equal( seconds, 1 + 2 );         /* one, and no word: the thread may only be in a page fault */
+    ums_stop_end();
+    ums_stop_begin();
+    ums_stop_end();
+    assert_int_equal( seconds, 1 + 2 + 1 );     /* at once */
+    assert_int_equal( atomic_load( &fake_gave_up ), 0 );
+    tear_down();
+}
+
 int main( void )
 {
     const struct CMUnitTest tests[] =
@@ -140,6 +169,7 @@ int main( void )
         cmocka_unit_test( a_scheduler_keeps_what_it_may ),
         cmocka_unit_test( killing_ends ),
         cmocka_unit_test( using_a_dead_one_again_ends ),
+        cmocka_unit_test( waiting_for_a_stop_ends ),
     };
 
     fake_init();

@@ -19,7 +19,7 @@
 #define STEP       7                            /* us: 300 has no such factor, so all moments come */
 
 static volatile LONG wrong, begun, target_ends;
-static PUMS_COMPLETION_LIST shared_list, other_list;
+static PUMS_COMPLETION_LIST shared_list, other_list, wait_list;
 static HANDLE target, weak_target;              /* of the victim; the second one only to suspend */
 static HANDLE objects[3];                       /* an event, a semaphore, a mutex */
 static HANDLE prey[4];                          /* plain threads that wait */
@@ -70,26 +70,43 @@ static DWORD WINAPI plain_thread( void *arg )
     return 0;
 }
 
-static void kill_plain( void (*proc)( struct worker *worker ), int us )
+static void WINAPI scheduler_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, void *param )
 {
-    struct worker victim = { 0 };
+    struct worker *victim = param;
+
+    check_that( reason == UmsSchedulerStartup && !payload );
+    victim->proc( victim );
+}
+
+static DWORD WINAPI scheduler_thread( void *arg )
+{
+    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, shared_list, scheduler_proc, arg };
+
+    check_that( pEnterUmsSchedulingMode( &info ) );
+    return 0;
+}
+
+static void kill_thread( void (*proc)( struct worker *worker ), LPTHREAD_START_ROUTINE start, int us )
+{
+    static struct worker victim;
 
     victim.proc = proc;
     begun = 0;
-    victim.thread = CreateThread( NULL, 0x10000, plain_thread, &victim, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL );
+    victim.thread = CreateThread( NULL, 0x10000, start, &victim, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL );
     while (!begun) SwitchToThread();
     run_us( us );
     check_that( TerminateThread( victim.thread, 7 ) );
     join( victim.thread );
 }
 
-static BOOL plain;                              /* what the victims are */
+static enum { WORKERS, PLAIN_THREADS, SCHEDULERS } victims;
 
 /* It may have left its target suspended. A plain thread ends behind it: services that go with the last worker go then at
    the latest. */
 static void kill_one( void (*proc)( struct worker *worker ), int us )
 {
-    (plain ? kill_plain : kill_worker)( proc, us );
+    if (victims == WORKERS) kill_worker( proc, us );
+    else kill_thread( proc, victims == SCHEDULERS ? scheduler_thread : plain_thread, us );
     while (target && ResumeThread( target ) > 1) continue;
     join( CreateThread( NULL, 0, end_at_once, NULL, 0, NULL ) );
 }
@@ -142,6 +159,27 @@ static void own_on( struct worker *worker )
     }
 }
 
+static void dequeue_on( struct worker *worker )
+{
+    PUMS_CONTEXT chain;
+
+    (void)worker;
+    for (begun = 1;;) pDequeueUmsCompletionListItems( wait_list, INFINITE, &chain );
+}
+
+/* The list can be deleted then, and leaves nothing. */
+static void dequeuers( int rounds )
+{
+    int i;
+
+    for (i = 0; i < rounds && !wrong; i++)
+    {
+        if (!(wait_list = list_create())) return;
+        kill_one( dequeue_on, i * STEP % LATEST );
+        check_that( pDeleteUmsCompletionList( wait_list ) );
+    }
+}
+
 /* Whoever comes next is told [doc: Mutex Objects]. */
 static void owners( int rounds )
 {
@@ -157,8 +195,7 @@ static void owners( int rounds )
     }
 }
 
-/* leak tests: workers that are terminated while they wait */
-START_TEST( leak_kills )
+static void kill_waiters( void )
 {
     int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 10, i;
 
@@ -169,9 +206,22 @@ START_TEST( leak_kills )
     check_flat( "sleepers", sleepers, rounds, ANY_MEMORY );
     check_flat( "waiters", waiters, rounds, ANY_MEMORY );
     check_flat( "owners", owners, rounds, ANY_MEMORY );
+    check_flat( "those in Dequeue", dequeuers, rounds, ANY_MEMORY );
     for (i = 0; i < 3; i++) CloseHandle( objects[i] );
     ok( !wrong, "%ld things did not go as they should\n", wrong );
     pDeleteUmsCompletionList( shared_list );
+}
+
+/* leak tests: workers that are terminated while they wait */
+START_TEST( leak_kills )
+{
+    kill_waiters();
+}
+
+/* leak tests: plain threads and schedulers that are terminated while they wait */
+START_TEST( leak_kill_waits )
+{
+    for (victims = PLAIN_THREADS; victims <= SCHEDULERS; victims++) kill_waiters();
 }
 
 /* ---- calls about other threads ---- */
@@ -293,14 +343,13 @@ static void hunters( int rounds )
     }
 }
 
-static void kill_callers( BOOL plain_ones )
+static void kill_callers( void )
 {
     int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 10;
 
     shared_list = list_create();
     other_list = list_create();
     if (!shared_list || !other_list) return;
-    plain = plain_ones;
     check_flat( "suspenders", suspenders, rounds, ANY_MEMORY );
     check_flat( "meddlers with a worker", meddlers, rounds, ANY_MEMORY );
     check_flat( "hunters", hunters, rounds / 3, ANY_MEMORY );
@@ -312,11 +361,19 @@ static void kill_callers( BOOL plain_ones )
 /* leak tests: workers that are terminated in calls about other threads */
 START_TEST( leak_kill_calls )
 {
-    kill_callers( FALSE );
+    kill_callers();
 }
 
 /* leak tests: plain threads that are terminated in calls about other threads */
 START_TEST( leak_kill_plain )
 {
-    kill_callers( TRUE );
+    victims = PLAIN_THREADS;
+    kill_callers();
+}
+
+/* leak tests: schedulers that are terminated in calls about other threads */
+START_TEST( leak_kill_schedulers )
+{
+    victims = SCHEDULERS;
+    kill_callers();
 }

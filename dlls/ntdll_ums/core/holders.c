@@ -61,3 +61,41 @@ void ums_thread_forget_hold( uint32_t tid )
 
     if (slot) atomic_store( slot, 0 );
 }
+
+/* ---- stops ---- */
+
+/* The thread that stops another one for a moment, or 0. If two threads stopped each other, neither would see
+   that the other one has to go on. So one does it at a time. Nobody in this process suspends or terminates it
+   meanwhile, because that would be another stop. Whoever waits for its turn holds nothing that this one waits
+   for, and may be stopped, or terminated, in that.
+
+   A turn ends when the other thread has stopped. One that sleeps in a page fault may take long, one that asks the
+   warden in a signal handler needs it, which may be waiting for its turn, and a thread that another process has
+   terminated never ends its turn. So the wait for a turn is short. Whoever goes on without takes the risk that
+   two threads stop each other. */
+#define TURN_PATIENCE 10000000                  /* 100 ns: one second */
+#define MOMENT        500                       /* 50 us */
+
+static _Atomic uint32_t stopper;
+
+void ums_stop_begin( void )
+{
+    uint32_t tid = ke_thread_id(), other = 0;
+    const int64_t moment = MOMENT;
+    int64_t begin = ke_clock();
+
+    while (!atomic_compare_exchange_strong( &stopper, &other, tid ))
+    {
+        if (ke_clock() - begin > TURN_PATIENCE && atomic_compare_exchange_strong( &stopper, &other, tid )) return;
+        ke_wait( &stopper, other, &moment );    /* nobody wakes it: whoever ends here has nothing to do for it */
+        other = 0;
+    }
+}
+
+/* Somebody may have taken over. */
+void ums_stop_end( void )
+{
+    uint32_t tid = ke_thread_id();
+
+    atomic_compare_exchange_strong( &stopper, &tid, 0 );
+}

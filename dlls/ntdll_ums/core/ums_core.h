@@ -442,6 +442,7 @@ ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void)
 ums_status ums_scheduler_attach( void *list, void *context );
 void ums_scheduler_detach( struct ums_context *context );
 void ums_scheduler_end( struct ums_context *context );
+void ums_scheduler_end_killed( struct ums_scheduler *s );       /* does not return */
 /* Called by whoever has killed the thread, when no worker ran on it or was about to post. */
 void ums_scheduler_killed( struct ums_context *context );
 /* Does not return on success. On failure it returns failed( status ). */
@@ -587,5 +588,10 @@ void ums_hold_self( struct ums_context *self, int more );
 int  ums_thread_holds( uint32_t tid );
 /* It has been waited for in vain. */
 void ums_thread_forget_hold( uint32_t tid );
+
+/* Around the suspension of another thread which may have to be resumed because of where it stands. In between, do not
+   wait for another thread, nor open or close a handle. */
+void ums_stop_begin( void );
+void ums_stop_end( void );
 
 #endif /* UMS_CORE_H */

@@ -179,9 +179,11 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     uint32_t tid = ke_scheduler_tid( s );       /* 0: it has just been executed */
     HANDLE thread = tid ? OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT |
                                       THREAD_SET_CONTEXT | SYNCHRONIZE, FALSE, tid ) : NULL;
-    uint32_t before = s ? ums_preempter_begins( s ) : 0;
+    uint32_t before;
     ULONG count;
 
+    ums_stop_begin();
+    before = s ? ums_preempter_begins( s ) : 0;
     if (thread && !ums_suspend_native( thread, &count ))
     {
         if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
@@ -193,6 +195,7 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     }
     else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;
     if (s) ums_preempter_ends( s );
+    ums_stop_end();
     if (thread) CloseHandle( thread );
     if (done == KE_TRY_AGAIN) SwitchToThread();
     return done;

@@ -109,6 +109,8 @@ static void fault_done( struct fault *fault )
 
 static void fault_begin( struct fault *fault )
 {
+    int caught = 0;
+
     if (!ums_context_ref( fault->w, fault->tid ))
     {
         atomic_store( &fault->state, FAULT_NONE );
@@ -116,13 +118,13 @@ static void fault_begin( struct fault *fault )
     }
     atomic_store( &fault->state, FAULT_TAKEN );
     fault->thread = OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT, FALSE, fault->tid );
+    ums_stop_begin();
     if (fault->thread && atomic_load( &fault->w->word ) == fault->word &&
-        !ums_suspend_native( fault->thread, NULL ))
-    {
-        if (is_caught( fault ) && ums_worker_faulted( fault->w, fault->word )) return;
+        !ums_suspend_native( fault->thread, NULL ) &&
+        !(caught = is_caught( fault ) && ums_worker_faulted( fault->w, fault->word )))
         ums_resume_native( fault->thread, NULL );
-    }
-    fault_done( fault );
+    ums_stop_end();
+    if (!caught) fault_done( fault );
 }
 
 /* The worker may have been suspended and resumed meanwhile, and executed before the fault was over: then

@@ -20,6 +20,7 @@ uint64_t ums_native_call( const char *name, const uint64_t *args );
 /* Thread calls past their handlers: 0 or a status. context: a CONTEXT with its flags set; count: the
    previous suspend count, or NULL. */
 ums_status ums_suspend_native( void *thread, ULONG *count );
+ums_status ums_terminate_native( void *thread, uint32_t status );
 ums_status ums_resume_native( void *thread, ULONG *count );
 ums_status ums_resume_worker( void *thread, const struct ums_context *target, ULONG *count );
 ums_status ums_get_context_native( void *thread, void *context );

@@ -46,10 +46,13 @@ void ums_wait_while_busy( const struct ums_context *target )
 NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid, int *busy )
 {
     HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
-    NTSTATUS status = native( call );
+    NTSTATUS status;
 
+    ums_stop_begin();
+    status = native( call );
     *busy = !status && own && is_busy( own, target );
     if (*busy) ums_resume_worker( own, target, NULL );
+    ums_stop_end();
     if (own) CloseHandle( own );
     return status;
 }
@@ -134,6 +137,7 @@ int ums_hold_worker( struct ums_context *self, struct ums_context *target, struc
 {
     uint32_t tid;
     uint64_t word;
+    int busy;
 
     for (;; SwitchToThread())
     {
@@ -142,11 +146,14 @@ int ums_hold_worker( struct ums_context *self, struct ums_context *target, struc
         word = atomic_load( &target->word );
         hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME |
                                    SYNCHRONIZE, FALSE, tid );
+        ums_stop_begin();
         /* stopped before, and resumed since: nobody can resume or execute it now */
         hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
                      !ums_suspend_native( hold->thread, NULL );
-        if (!hold->held || !is_busy( hold->thread, target )) break;
-        ums_resume_worker( hold->thread, target, NULL );
+        if ((busy = hold->held && is_busy( hold->thread, target )))
+            ums_resume_worker( hold->thread, target, NULL );
+        ums_stop_end();
+        if (!busy) break;
         CloseHandle( hold->thread );
         ums_let_go_word( self, target );
     }

@@ -32,6 +32,23 @@ static void hand_killed( uint32_t tid )
     if (h) ums_hand_exits( h );
 }
 
+NTSTATUS ums_kill_unstopped( struct ums_call *call, HANDLE thread, int tries )
+{
+    if (!tries) return native( call );
+    if (!thread || !WaitForSingleObject( thread, 0 )) return STATUS_SUCCESS;
+    return ums_terminate_native( thread, (uint32_t)call->args[1] );
+}
+
+/* The worker has ended while the caller waited to hold it. */
+static NTSTATUS kill_ended( struct ums_call *call, uint32_t tid )
+{
+    HANDLE thread = OpenThread( THREAD_TERMINATE | SYNCHRONIZE, FALSE, tid );
+    NTSTATUS status = ums_kill_unstopped( call, thread, 1 );
+
+    if (thread) CloseHandle( thread );
+    return status;
+}
+
 /* A worker is killed only when it is off its carrier. Otherwise the carrier would continue with the
    stack and the TEB of a thread that no longer exists. */
 static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
@@ -41,7 +58,7 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     struct hold hold;
     NTSTATUS status;
 
-    if (!ums_hold_worker( self, target, &hold )) return native( call );
+    if (!ums_hold_worker( self, target, &hold )) return tid ? kill_ended( call, tid ) : native( call );
     ke_killed_here( target, 1 );
     status = ke_end_sleeper( target, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS
                                                                             : native( call );
@@ -67,9 +84,7 @@ static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
     if (target->kind == CONTEXT_WORKER) return kill_worker( call, target, self );
     /* a worker that kills its own scheduler continues on another */
     left = worker && self->owner == target->scheduler && ums_worker_block( self, 0 );
-    ums_hold_self( self, worker );              /* two schedulers may do this to each other */
     status = ums_kill_scheduler( call, target, self );
-    ums_hold_self( self, -worker );
     if (left) ums_worker_back( self );
     return status;
 }
@@ -94,38 +109,54 @@ static int may_end_there( uint32_t tid, const CONTEXT *registers )
            is_hand_in_call( ums_hand_of_thread( tid ), registers );
 }
 
-#define TRIES 1000
-
-/* Returns 0 if the thread must advance first; then it is no longer suspended by this. *kept: in how many tries
-   in a row others had suspended it, too. Suspensions for a moment do not last so long, so one of these is the
-   program's. The thread would never come out of that, and it is about to end: the suspension is void, and what
-   the thread still runs of the program, if anything, it would have run in another moment. Only one: the
-   others, at this moment, may be momentary. */
-static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int *kept, NTSTATUS *status )
+/* It stands still. 0: it must advance first, and is not suspended any more. A suspension for a moment would be
+   another stop, so the others are the program's. The thread would never come out of them, and it is about to
+   end: they are void, and what the thread still runs of the program, if anything, it would have run in another
+   moment. */
+static int end_plain( struct ums_call *call, HANDLE thread, uint32_t tid, ULONG others, NTSTATUS *status )
 {
-    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
-    ULONG others = 0;
-    int stopped = own && !ums_suspend_native( own, &others ), done = 1;
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
-    if (stopped) done = ums_get_context_native( own, &context ) || may_end_there( tid, &context );
-    if (done) *status = native( call );
-    if (stopped && (!done || *status)) ums_resume_native( own, NULL );
-    *kept = others ? *kept + 1 : 0;
-    if (!done && *kept >= TRIES)
+    if (ums_get_context_native( thread, &context ) || may_end_there( tid, &context ))
     {
-        ums_resume_native( own, NULL );
-        *kept = 0;
+        *status = ums_terminate_native( thread, (uint32_t)call->args[1] );
+        if (*status) ums_resume_native( thread, NULL );
+        return 1;
     }
-    if (own && done && !*status)
+    do ums_resume_native( thread, NULL );
+    while (others--);
+    return 0;
+}
+
+/* Returns 0 if the thread must advance first. It may have ended since the last try, and the program's handle be
+   another one by now. */
+static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int tries, NTSTATUS *status )
+{
+    HANDLE thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE,
+                                FALSE, tid );
+    ULONG others;
+    int stopped, done = 1;
+
+    ums_stop_begin();
+    if ((stopped = thread && !ums_suspend_native( thread, &others )))
+        done = end_plain( call, thread, tid, others, status );
+    ums_stop_end();
+    if (!stopped) *status = ums_kill_unstopped( call, thread, tries );
+    if (thread && done && !*status)
     {
         hand_killed( tid );
         ke_timer_killed( tid );
         ums_objects_thread_gone( tid );
     }
-    if (own) CloseHandle( own );
+    if (thread) CloseHandle( thread );
     return done;
+}
+
+void ums_forget_late_hold( uint32_t tid, int64_t begin )
+{
+    if (ums_thread_holds( tid ) && ums_give_up( begin, "a thread that holds a worker, to terminate it" ))
+        ums_thread_forget_hold( tid );
 }
 
 /* A thread that was terminated in a try would leave the other one suspended, and a handle. Between two tries
@@ -135,18 +166,17 @@ static NTSTATUS kill_plain( struct ums_call *call, struct ums_context *self )
     HANDLE thread = (HANDLE)call->args[0];
     uint32_t tid = ums_pool_made( &ums_factory_pool ) || ums_waits_here ? ums_thread_id( thread, self ) : 0;
     int64_t begin = ke_clock();
+    int done, tries;
     NTSTATUS status;
-    int done, kept = 0;
 
     if (!tid || !ums_has_access( thread, THREAD_TERMINATE )) return native( call );
-    for (;;)
+    for (tries = 0;; tries++)
     {
         ums_hold_self( self, 1 );
-        done = try_to_kill_plain( call, tid, &kept, &status );
+        done = try_to_kill_plain( call, tid, tries, &status );
         ums_hold_self( self, -1 );
         if (done) return status;
-        if (ums_thread_holds( tid ) && ums_give_up( begin, "a thread that holds a worker, to terminate it" ))
-            ums_thread_forget_hold( tid );
+        ums_forget_late_hold( tid, begin );
         ke_let_advance();
     }
 }
@@ -178,10 +208,12 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
         ums_thread_id( thread, self ) != GetCurrentThreadId())
         return (uint64_t)kill_plain( call, self );
     ums_object_thread_ends( target, call->sp );
+    ums_hold_self( self, 1 );                   /* these open handles */
     ums_hud_thread_ends( (uint32_t)call->args[1] );
     ums_keeper_dismiss( self );
     ke_timer_dismiss( self );
     ke_warden_dismiss( self, (uint32_t)call->args[1] );
+    ums_hold_self( self, -1 );
     end_self( target );
     return (uint64_t)native( call );            /* does not return */
 }

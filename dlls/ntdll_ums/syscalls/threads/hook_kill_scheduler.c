@@ -51,7 +51,7 @@ static void void_suspensions( HANDLE thread, ULONG others )
     while (others--) ums_resume_native( thread, NULL );
 }
 
-enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON };
+enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON, CANNOT_STOP };
 
 /* The scheduler's thread stands still. s: NULL if it is not a scheduler any more. *w: the worker that it
    has executed last. */
@@ -68,6 +68,8 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint3
     if (s && !atomic_load( &s->posted ))
         return atomic_load( &s->waiting ) && (state == WORKER_RUNNING || state == WORKER_INKERNEL)
                ? WAITS : IN_THE_MIDDLE;
+    /* asleep in a section that others wait for, or with a handle that only it closes */
+    if (ums_is_ending_wait( tid, &context ) || ums_thread_holds( tid )) return IN_THE_MIDDLE;
     if (ums_is_in_moved_wait( tid, &context )) return OUTSIDE;
     /* in a wait of its own, which is recorded, no operation is incomplete */
     if (s && s->idle && ums_is_in_native_call( &context )) return OUTSIDE;
@@ -98,53 +100,104 @@ static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum
     return off;
 }
 
-/* Until it has ended by itself, or can be ended here. It may leave the mode meanwhile, and another
-   thread have the context: but only while it runs. */
+/* One that is in the middle of something goes on. *now: the scheduler that it is, NULL if it has left the mode. */
+static enum where stop_somewhere( struct ums_context *target, HANDLE thread, uint32_t tid,
+                                  struct ums_scheduler *s, struct ums_context **w,
+                                  struct ums_scheduler **now, ULONG *others )
+{
+    enum where where = CANNOT_STOP;
+
+    ums_stop_begin();
+    if (stop( s, thread, others ))
+    {
+        *now = atomic_load( &target->tid ) == tid ? target->scheduler : NULL;
+        where = scheduler_where( *now, thread, tid, w );
+        if (where == IN_THE_MIDDLE) go_on( s, thread );
+    }
+    ums_stop_end();
+    return where;
+}
+
+/* It stands still where it can end. s: NULL if it has left the mode; its slot is still kept from use. */
+static NTSTATUS end_here( struct ums_context *target, uint32_t tid, HANDLE thread, struct ums_scheduler *s,
+                          struct ums_context *w, uint32_t exit )
+{
+    NTSTATUS status = STATUS_SUCCESS;
+
+    if (s) ke_killed_here( target, 1 );
+    if (!s || !ke_end_sleeper( target, thread, exit )) status = ums_terminate_native( thread, exit );
+    if (!status) ums_objects_thread_gone( tid );
+    if (!status && s)
+    {
+        ke_thread_ended( target );
+        /* not 0: a worker that has yet to post was no reason to stop here (scheduler_where) */
+        if (w) ums_worker_queue_unheard( s, w );
+        ums_scheduler_killed( target );
+    }
+    else if (s) ke_killed_here( target, 0 );
+    return status;
+}
+
+/* Returns 0 if the thread must advance first; then this does not suspend it any more. It may have left the mode
+   since the last try, and another thread have the context: but only while it runs. *w: the worker that it has
+   executed last, as far as is known. */
+static int try_to_kill( struct ums_call *call, struct ums_context *target, HANDLE thread, uint32_t tid,
+                        struct ums_scheduler *s, struct ums_context *self, struct ums_context **w, int tries,
+                        NTSTATUS *status )
+{
+    struct ums_scheduler *now;
+    ULONG others = 0;
+    enum where where = stop_somewhere( target, thread, tid, s, w, &now, &others );
+
+    if (where == CARRIES || where == WAITS)
+        where = take_worker_off( s, *w, where, thread, self ) ? OUTSIDE : GOING_ON;
+    if (where == CANNOT_STOP) *status = ums_kill_unstopped( call, thread, tries );
+    else if (where == OUTSIDE)
+    {
+        *status = end_here( target, tid, thread, now, *w, (uint32_t)call->args[1] );
+        ums_preempter_ends( s );
+    }
+    else void_suspensions( thread, others );
+    return where == CANNOT_STOP || where == OUTSIDE;
+}
+
+/* Until it has ended by itself (ums_end_if_killed), or can be ended here. Between two tries nothing is held: this
+   thread may be terminated there, by that scheduler among others, and leaves one handle then. The handle stays
+   open so that the id is not another thread's. */
 NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
                              struct ums_context *self )
 {
+    const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE;
     uint32_t tid = atomic_load( &target->tid );
-    struct ums_scheduler *s = target->scheduler, *now;
-    const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | SYNCHRONIZE;
+    struct ums_scheduler *s = target->scheduler;
     HANDLE thread = tid && s ? OpenThread( access, FALSE, tid ) : NULL;
-    NTSTATUS status = STATUS_SUCCESS;
     struct ums_context *w = NULL;
-    ULONG others = 0;
+    int64_t begin = ke_clock();
+    NTSTATUS status;
+    int done, tries;
 
     if (!thread) return native( call );
     atomic_store( &s->exit_status, (uint32_t)call->args[1] );
     atomic_store( &s->killed, 1 );
-    while (stop( s, thread, &others ))
+    for (tries = 0;; tries++)
     {
-        enum where where;
-
-        now = atomic_load( &target->tid ) == tid ? target->scheduler : NULL;
-        where = scheduler_where( now, thread, tid, &w );
-        if (where == CARRIES || where == WAITS)
-            where = take_worker_off( s, w, where, thread, self ) ? OUTSIDE : GOING_ON;
-        if (where == OUTSIDE)
-        {
-            if (now) ke_killed_here( target, 1 );
-            if (!now || !ke_end_sleeper( target, thread, (uint32_t)call->args[1] ))
-                status = native( call );
-            if (!status) ums_objects_thread_gone( tid );
-            if (!status && now)
-            {
-                ke_thread_ended( target );
-                /* not 0: a worker that has yet to post was no reason to stop here (scheduler_where) */
-                if (w) ums_worker_queue_unheard( s, w );
-                ums_scheduler_killed( target );
-            }
-            else if (now) ke_killed_here( target, 0 );
-            ums_preempter_ends( s );
-            break;
-        }
-        if (where == IN_THE_MIDDLE) go_on( s, thread );
-        void_suspensions( thread, others );
+        ums_hold_self( self, 1 );
+        if ((done = try_to_kill( call, target, thread, tid, s, self, &w, tries, &status ))) CloseHandle( thread );
+        ums_hold_self( self, -1 );
+        if (done) return status;
+        ums_forget_late_hold( tid, begin );
         ke_let_advance();
     }
-    CloseHandle( thread );
-    return status;
+}
+
+/* A scheduler that does nothing but make calls about other threads is in the middle of one nearly always: so it
+   ends by itself behind such a call. The call may be part of another one of ours, which holds something. */
+void ums_end_if_killed( void )
+{
+    struct ums_context *self = ke_current();
+    struct ums_scheduler *s = self && self->kind == CONTEXT_SCHEDULER ? self->scheduler : NULL;
+
+    if (s && atomic_load( &s->killed ) && !ums_thread_holds( GetCurrentThreadId() )) ums_scheduler_end_killed( s );
 }
 
 /* The thread has ended in a call that its worker made as the scheduler. The worker's registers are lost,

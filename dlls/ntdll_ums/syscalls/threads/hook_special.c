@@ -159,12 +159,14 @@ uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call
     return (uint64_t)native( call );
 }
 
-static uint64_t am_i_last( struct ums_call *call )
+static uint64_t am_i_last( struct ums_call *call, struct ums_context *self )
 {
     NTSTATUS status = native( call );
 
-    if (!status && ums_any_kept() && !*(ULONG *)call->args[2] && ums_only_keepers_are_left())
-        *(ULONG *)call->args[2] = 1;            /* the host has written there */
+    if (status || !ums_any_kept() || *(ULONG *)call->args[2]) return (uint64_t)status;
+    ums_hold_self( self, 1 );                   /* it has handles meanwhile */
+    if (ums_only_keepers_are_left()) *(ULONG *)call->args[2] = 1;       /* the host has written there */
+    ums_hold_self( self, -1 );
     return (uint64_t)status;
 }
 
@@ -185,7 +187,7 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
         ums_keeper_dismiss( self );
         ke_timer_dismiss( self );
         ke_warden_dismiss( self, 0 );
-        return am_i_last( call );
+        return am_i_last( call, self );
     }
     if ((ULONG)call->args[1] != UMS_THREAD_INFORMATION_CLASS) return (uint64_t)native( call );
     if ((ULONG)call->args[3] != sizeof(*info))

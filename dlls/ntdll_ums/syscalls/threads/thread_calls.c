@@ -45,9 +45,14 @@ ums_status ums_resume_native( void *thread, ULONG *count )
     return thread_call( "NtResumeThread", thread, count );
 }
 
+ums_status ums_terminate_native( void *thread, uint32_t status )
+{
+    return thread_call( "NtTerminateThread", thread, (void *)(ULONG_PTR)status );
+}
+
 void ums_end_native( uint32_t status )
 {
-    thread_call( "NtTerminateThread", GetCurrentThread(), (void *)(ULONG_PTR)status );
+    ums_terminate_native( GetCurrentThread(), status );
 }
 
 ums_status ums_get_context_native( void *thread, void *context )

@@ -44,6 +44,9 @@ enum leaves
     LEAVES_LATER                                /* it would, but another suspension keeps it */
 };
 enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s );
+/* The caller has tried since begin to terminate the thread. It may be in no section at all: another process has
+   ended the former thread of this id there. */
+void ums_forget_late_hold( uint32_t tid, int64_t begin );
 /* Let a thread run that was resumed, the longer the more tries there have been. Its registers are not known
    meanwhile. */
 void ums_let_advance( uint32_t tid, int tries );
@@ -88,6 +91,13 @@ int ums_hold_worker( struct ums_context *self, struct ums_context *target, struc
 
 /* dead: the thread was ended. */
 void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold, int dead );
+
+/* ---- hook_kill.c ---- */
+
+/* The thread cannot be stopped: it has ended, or the program has suspended it as often as a thread can be. tries:
+   0 if it may have ended before the call, so that the host decides what the call gives. Otherwise the program may
+   have closed its handle since. thread: the caller's own handle, or NULL if there is no such thread any more. */
+NTSTATUS ums_kill_unstopped( struct ums_call *call, HANDLE thread, int tries );
 
 /* ---- hook_kill_scheduler.c ---- */
 
