@@ -11,8 +11,8 @@
  * context can be deleted then; after every step it finds its thread id, TLS, stack, registers and context; what workers
  * count together comes out; no handle is left. When it does not, or nothing moves for a while, the seed and everybody's
  * state are printed. --hold: and the process stays for a debugger. --without=LETTERS, to find out what it takes: k kill,
- * s suspend workers, c schedulers, m those who do that, l schedulers leave, n workers make workers, w waits, r checked registers, a waits without
- * kernel objects.
+ * s suspend workers, c schedulers, m those who do that, l schedulers leave, t are terminated, n workers make workers,
+ * w waits, r checked registers, a waits without kernel objects.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void begin( HANDLE *meddlers )
     LONG i;
 
     made = ended = killed = twice = buried = delivered = retries = refused = 0;
-    stopping = living = away = 0;
+    stopping = living = away = killing = scheds_killed = 0;
     if (!worker_init()) fail( "no pipe" );
     slot_count = task_count;
     for (i = 0; i < TASKS_MAX; i++)
@@ -103,6 +103,7 @@ static void replace_schedulers( void )
     for (i = 0; i < sched_count; i++)
     {
         if (WaitForSingleObject( scheds[i].thread, 0 )) continue;
+        sched_reap( &scheds[i] );
         if (stopping && !living) continue;
         EnterCriticalSection( &sched_lock );
         CloseHandle( scheds[i].thread );
@@ -134,7 +135,7 @@ static BOOL all_ended( void )
 {
     LONG i;
 
-    if (living) return FALSE;
+    if (living || killing) return FALSE;
     for (i = 0; i < sched_count; i++) if (WaitForSingleObject( scheds[i].thread, 0 )) return FALSE;
     return TRUE;
 }
@@ -159,8 +160,8 @@ static void end( HANDLE *meddlers )
     }
     for (i = 0; i < TASKS_MAX; i++) CloseHandle( tasks[i].event );
     task_delete_killed();
-    printf( "seed %u: %ld workers, %ld killed (%ld seen dead twice), %ld executes, %ld upcalls, %ld deliveries, %ld retries, %ld refused,"
-            " longest pause %llu ms\n", seed, made, killed, twice, executes, upcalls, delivered, retries, refused, longest_pause );
+    printf( "seed %u: %ld workers, %ld killed (%ld seen dead twice), %ld schedulers terminated, %ld executes, %ld upcalls,"
+            " %ld deliveries, %ld retries, %ld refused, longest pause %llu ms\n", seed, made, killed, twice, scheds_killed, executes, upcalls, delivered, retries, refused, longest_pause );
     longest_pause = 0;
     fflush( stdout );
     if (broken) fail( "a promise was broken" );
@@ -183,6 +184,7 @@ static void round_of( ULONGLONG ms )
         watch();
         meddler_stop( meddlers[pick( &moment, MEDDLERS )], &moment );
         replace_schedulers();
+        sched_settle( &moment );
         if (GetTickCount64() - start > ms) InterlockedExchange( &stopping, 1 );
     }
     end( meddlers );

@@ -34,12 +34,14 @@ static void suspend( struct task *task, unsigned int *seed )
     if (twice) ResumeThread( task->thread );
 }
 
+/* A collector that finds out that it must be ended does that at once. */
 static void suspend_scheduler( struct sched *sched, unsigned int *seed )
 {
     EnterCriticalSection( &sched_lock );
     if (SuspendThread( sched->thread ) != (DWORD)-1)
     {
         wait_a_little( seed );
+        if (!pick( seed, 16 )) sched_kill( sched );
         ResumeThread( sched->thread );
     }
     LeaveCriticalSection( &sched_lock );
@@ -111,6 +113,7 @@ DWORD WINAPI meddler_thread( void *arg )
         unsigned int what = pick( &seed, 32 );
 
         wake_sleepers();
+        if (!pick( &seed, 512 )) sched_kill( &scheds[pick( &seed, (unsigned int)sched_count )] );
         if (what < 7) SetEvent( task->event );
         else if (what < 8) alert_anybody( task );
         else if (what < 10) alert_all();

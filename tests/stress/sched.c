@@ -13,13 +13,25 @@ volatile LONG away;
 
 #define IDLE_MS 2
 
-static void let_go( struct sched *sched )
+void sched_let_go( struct sched *sched )
 {
     struct task *held = sched->held;
 
     if (!held) return;
     sched->held = NULL;
     task_let_go( held );
+}
+
+/* From here on it may be terminated, to the end of the window: what it has and knows is all in its struct sched. */
+static void window( struct sched *sched )
+{
+    if (allowed( 't' )) InterlockedExchange( &sched->killable, KILLABLE );
+}
+
+static void no_window( struct sched *sched )
+{
+    if (InterlockedCompareExchange( &sched->killable, NOT_KILLABLE, KILLABLE ) != DOOMED) return;
+    for (;;) Sleep( INFINITE );
 }
 
 /* ---- what came back ---- */
@@ -35,10 +47,12 @@ static void check_self( struct sched *sched )
 
 /* Each Execute is followed by one upcall. What blocked is nobody's now, and may run elsewhere already; what yielded is
    ours. */
-static void take_upcall( struct sched *sched, RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload,
-                         void *param )
+void sched_take_upcall( struct sched *sched )
 {
+    RTL_UMS_SCHEDULER_REASON reason = sched->reason;
     struct task *task = sched->current;
+    ULONG_PTR payload = sched->payload;
+    void *param = sched->param;
 
     sched->current = NULL;
     InterlockedIncrement( &sched->upcalls );
@@ -72,12 +86,20 @@ static void fetch( struct sched *sched, LONG hub )
 
 static void poll_list( struct sched *sched, PUMS_COMPLETION_LIST list, DWORD ms )
 {
-    PUMS_CONTEXT chain = NULL;
+    PUMS_CONTEXT chain;
+    BOOL good;
 
-    if (!DequeueUmsCompletionListItems( list, ms, &chain ) &&
-        !(ms && GetLastError() == ERROR_TIMEOUT && !chain))
+    sched->chain = NULL;
+    InterlockedIncrement( &sched->dequeues );
+    window( sched );
+    good = DequeueUmsCompletionListItems( list, ms, (PUMS_CONTEXT *)&sched->chain );
+    no_window( sched );
+    chain = sched->chain;
+    sched->chain = NULL;
+    if (!good && !(ms && GetLastError() == ERROR_TIMEOUT && !chain))
         promise_broken( "Dequeue failed", NULL, GetLastError(), (ULONG_PTR)sched->index );
     task_deliver_all( chain );
+    InterlockedIncrement( &sched->dequeues );
 }
 
 static void find_work( struct sched *sched )
@@ -91,15 +113,26 @@ static void find_work( struct sched *sched )
     fetch( sched, other );
     if (sched->count) return;
 
-    let_go( sched );
+    sched_let_go( sched );
     sched->at = 'i';
     if (pick( &sched->seed, 2 ))
     {
+        window( sched );
         WaitForSingleObject( sched->event, IDLE_MS );
+        no_window( sched );
         poll_list( sched, sched->list, 0 );
     }
     else poll_list( sched, sched->list, IDLE_MS );
     sched->at = 's';
+}
+
+/* Not while another scheduler is being terminated: its worker may be in Wine's malloc, and then only schedulers that
+   do not wait for that can get it out. */
+static void make_one( struct sched *sched )
+{
+    InterlockedExchange( &sched->creating, 1 );
+    if (!killing) task_new( &sched->seed );
+    InterlockedExchange( &sched->creating, 0 );
 }
 
 /* Somebody may be suspended from one activation to another. */
@@ -123,10 +156,14 @@ static void meddle( struct sched *sched )
         break;
     case 2: case 3: case 4:
         sched->at = 'N';
-        task_new( &sched->seed );
+        make_one( sched );
         break;
     case 5: case 6: case 7:
-        let_go( sched );
+        sched_let_go( sched );
+        break;
+    case 8:
+        sched->at = 'T';
+        if (!pick( &sched->seed, 32 )) sched_kill( &scheds[pick( &sched->seed, (unsigned int)sched_count )] );
         break;
     }
     sched->at = 's';
@@ -154,8 +191,12 @@ static void execute( struct sched *sched, struct task *task )
     InterlockedIncrement( &sched->executes );
     InterlockedIncrement( &task->executes );
     sched->at = 'x';
+    sched->heard = 0;
+    sched->deliveries = task->deliveries;
+    window( sched );
     ExecuteUmsThread( task->context );
     error = GetLastError();
+    no_window( sched );
     sched->at = 's';
     sched->current = NULL;
     InterlockedDecrement( &sched->executes );
@@ -172,11 +213,11 @@ static void execute( struct sched *sched, struct task *task )
 
 /* ---- leaving ---- */
 
-static void hand_over( struct sched *sched )
+void sched_hand_over( struct sched *sched )
 {
     struct task *task;
 
-    let_go( sched );
+    sched_let_go( sched );
     while (sched->count)
     {
         task = sched->queue[--sched->count];
@@ -192,7 +233,7 @@ static BOOL wants_to_leave( struct sched *sched )
     else if (--sched->stay > 0 || !allowed( 'l' )) return FALSE;
     else if (InterlockedCompareExchange( &away, 1, 0 )) return FALSE;
     else sched->leaving = COME_BACK + (LONG)pick( &sched->seed, 3 );
-    hand_over( sched );
+    sched_hand_over( sched );
     return TRUE;
 }
 
@@ -200,6 +241,11 @@ static void WINAPI schedule( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload,
 {
     struct sched *sched = TlsGetValue( tls );
 
+    sched->reason = reason;
+    sched->payload = payload;
+    sched->param = param;
+    InterlockedExchange( &sched->heard, 1 );
+    no_window( sched );
     sched->at = 's';
     if (reason == UmsSchedulerStartup)
     {
@@ -209,7 +255,7 @@ static void WINAPI schedule( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload,
         InterlockedIncrement( &sched->entries );
         if (param != sched || payload) promise_broken( "a bad startup", NULL, payload, 0 );
     }
-    else take_upcall( sched, reason, payload, param );
+    else sched_take_upcall( sched );
     check_self( sched );
     for (;;)
     {

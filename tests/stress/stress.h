@@ -13,6 +13,9 @@
  * looks, is seen terminated then, and again when it comes as dead. A client that has deleted it at once has deleted what
  * is still on a list. So what was killed is deleted when the round is over, and its slot not used again before.
  *
+ * A scheduler may be terminated where it loses nothing that only it knows: in Execute, Dequeue and its wait. The main
+ * thread does what is left to do for it then, as a client would (killer.c).
+ *
  * Nothing here waits for a lock that a worker may hold, except workers for each other.
  */
 #ifndef TESTS_STRESS_H
@@ -29,7 +32,7 @@
 /* --without=LETTERS */
 extern const char *without;
 BOOL allowed( char letter );                    /* k kill, s suspend, l leave, c suspend schedulers, m meddlers, w waits, n new
-                                                   ones by workers, r registers, a waits.c */
+                                                   ones by workers, r registers, a waits.c, t terminate schedulers */
 
 enum                                            /* task.killable */
 {
@@ -64,6 +67,7 @@ struct task
     volatile LONG frozen;                       /* suspended, and nobody else may resume it */
     volatile LONG alert;                        /* waits.c */
     volatile LONG wakes;                        /* how often somebody set out to wake it */
+    volatile LONG dequeues;                     /* odd: from before a Dequeue to after the delivery */
     struct task *volatile held;                 /* pinned and suspended by this one, or about to be */
     LONG          goal;                         /* the hub of its next yield */
     LONG          steps, wanted_steps;
@@ -89,6 +93,15 @@ struct sched
     LONG          count;
     LONG          stay;                         /* upcalls until it leaves */
     volatile LONG leaving;                      /* how: enum */
+    volatile LONG killable;                     /* as a task is */
+    volatile LONG creating;                     /* in task_new */
+    volatile LONG dequeues;                     /* as a task's */
+    PUMS_CONTEXT volatile chain;                /* what a Dequeue gave, until it is delivered */
+    LONG          deliveries;                   /* of current, when it was executed */
+    volatile LONG heard;                        /* the upcall has come */
+    RTL_UMS_SCHEDULER_REASON reason;            /* of it, and: */
+    ULONG_PTR     payload;
+    void         *param;
     volatile LONG executes, upcalls, entries;
     char volatile at;
 };
@@ -98,7 +111,8 @@ enum                                            /* sched.leaving */
     STAY,
     COME_BACK,                                  /* returns from SchedulerProc and enters again */
     GO_AWAY,                                    /* returns, and its thread ends */
-    EXIT_THREAD                                 /* in its SchedulerProc */
+    EXIT_THREAD,                                /* in its SchedulerProc */
+    TERMINATED                                  /* by killer.c */
 };
 
 extern struct task tasks[TASKS_MAX];
@@ -171,8 +185,10 @@ void alert_anybody( struct task *task );
 
 /* ---- sched.c ---- */
 
-BOOL sched_create( struct sched *sched );
 DWORD WINAPI sched_thread( void *arg );
+void sched_let_go( struct sched *sched );       /* it, or the main thread if it is dead; so the next two */
+void sched_take_upcall( struct sched *sched );
+void sched_hand_over( struct sched *sched );
 extern volatile LONG away;                      /* a scheduler is on its way out or in: one at a time */
 
 /* ---- meddler.c ---- */
@@ -182,6 +198,13 @@ DWORD WINAPI meddler_thread( void *arg );
 /* Main thread: suspend a meddler for a moment, and workers meanwhile. */
 void meddler_stop( HANDLE meddler, unsigned int *seed );
 void wait_a_little( unsigned int *seed );
+
+/* ---- killer.c ---- */
+
+extern volatile LONG killing, scheds_killed;    /* killing: from before it to the moment that nothing is left to do */
+BOOL sched_kill( struct sched *sched );         /* any thread but itself; FALSE: not now */
+void sched_reap( struct sched *sched );         /* main thread; its thread has ended */
+void sched_settle( unsigned int *seed );        /* main thread */
 
 /* ---- report.c ---- */
 

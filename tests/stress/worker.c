@@ -335,6 +335,15 @@ static void step_kill( struct task *task, const unsigned long long *canary )
 {
     struct task *other = &tasks[pick( &task->seed, (unsigned int)slot_count )];
 
+    if (!pick( &task->seed, 16 ))
+    {
+        InterlockedExchange( &task->fragile, 1 );
+        go_out( task, 'T' );
+        if (sched_count > 1) sched_kill( &scheds[pick( &task->seed, (unsigned int)sched_count )] );
+        come_in( task, canary );
+        InterlockedExchange( &task->fragile, 0 );
+        return;
+    }
     if (!allowed( 'k' ) || pick( &task->seed, 3 ) || other == task || !task_meddle( other )) return;
     go_out( task, 'k' );
     task_kill( other );
@@ -359,10 +368,12 @@ static void step_dequeue( struct task *task, const unsigned long long *canary )
 
     InterlockedExchange( &task->fragile, 1 );
     go_out( task, 'd' );
+    InterlockedIncrement( &task->dequeues );
     if (!DequeueUmsCompletionListItems( scheds[pick( &task->seed, (unsigned int)sched_count )].list,
                                         0, &chain ))
         promise_broken( "a worker cannot dequeue", task, GetLastError(), 0 );
     task_deliver_all( chain );
+    InterlockedIncrement( &task->dequeues );
     come_in( task, canary );
     InterlockedExchange( &task->fragile, 0 );
 }
