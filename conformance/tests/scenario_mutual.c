@@ -1,6 +1,6 @@
 /*
- * Scenarios: two threads terminate, stop or look at each other at the same moment. Each call takes effect as a whole: at
- * least one of them goes on, and nobody waits for ever.
+ * Scenarios: two threads, or four in a ring, terminate, stop or look at each other at the same moment. Each call takes
+ * effect as a whole: at least one of them goes on, and nobody waits for ever.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -13,6 +13,7 @@
  * No thread ends by itself. If one is terminated while it does, Wine 8.0 lets it die with the lock of its memory map, and
  * the next thread that ends hangs [seen: plain Wine 8.0, with two plain threads, in each of three tries within 35 rounds].
  */
+#include <stdio.h>
 #include "umslib.h"
 
 #define LATEST 40                               /* us */
@@ -32,8 +33,12 @@ struct fighter
     struct sched    sched;
 };
 
-static struct fighter fighters[2];
+#define MOST 4
+
+static struct fighter fighters[MOST];           /* each acts on the next one, and the last on the first */
+static int count;
 static volatile LONG ready;
+static BOOL stopped;                            /* a round did not end */
 
 static void terminate( HANDLE other )
 {
@@ -67,12 +72,10 @@ static void look( HANDLE other )
 
 static void fight( struct fighter *f )
 {
-    struct fighter *other = f == fighters ? fighters + 1 : fighters;
-
     InterlockedIncrement( &ready );
-    while (ready < 3) YieldProcessor();         /* the third is the main thread */
+    while (ready <= count) YieldProcessor();    /* and the main thread */
     run_us( f->us );
-    f->op( other->thread );
+    f->op( fighters[(f - fighters + 1) % count].thread );
     f->done = 1;
     for (;;) Sleep( INFINITE );
 }
@@ -123,19 +126,26 @@ static BOOL is_over( struct fighter *f )
     return WaitForSingleObject( f->thread, 0 ) == WAIT_OBJECT_0;
 }
 
-/* A thread that was suspended when the other one died, or was ready, is resumed; and nobody else. */
-static BOOL both_are_ready( void )
+static BOOL is_ready( int i )
+{
+    return fighters[i].done || is_over( &fighters[i] );
+}
+
+/* A thread is resumed when the one that acts on it is ready, or has died after it suspended it; and no other. */
+static BOOL all_are_ready( void )
 {
     ULONGLONG start = clock_ms();
-    BOOL ready_now[2];
+    int i, left;
 
     for (;;)
     {
-        ready_now[0] = fighters[0].done || is_over( &fighters[0] );
-        ready_now[1] = fighters[1].done || is_over( &fighters[1] );
-        if (ready_now[0] && ready_now[1]) return TRUE;
-        if (ready_now[0]) ResumeThread( fighters[1].thread );
-        if (ready_now[1]) ResumeThread( fighters[0].thread );
+        for (i = left = 0; i < count; i++)
+        {
+            if (is_ready( i )) continue;
+            left++;
+            if (is_ready( (i + count - 1) % count )) ResumeThread( fighters[i].thread );
+        }
+        if (!left) return TRUE;
         if (clock_ms() - start > WAIT_BOUND) return FALSE;
         SwitchToThread();
     }
@@ -152,35 +162,71 @@ static BOOL end( struct fighter *f )
     return good;
 }
 
-static BOOL a_round( enum kind a, enum kind b, void (*op_a)( HANDLE ), void (*op_b)( HANDLE ), int i )
+static BOOL a_round( const enum kind *kinds, void (*const *ops)( HANDLE ), int round )
 {
+    BOOL good = TRUE;
+    int i;
+
     memset( fighters, 0, sizeof(fighters) );
     ready = 0;
-    fighters[0].kind = a;
-    fighters[1].kind = b;
-    fighters[0].op = op_a;
-    fighters[1].op = op_b;
-    fighters[i & 1].us = i * STEP % LATEST;
-    if (!begin( &fighters[0] ) || !begin( &fighters[1] )) return FALSE;
-    while (ready < 2) SwitchToThread();
+    for (i = 0; i < count; i++)
+    {
+        fighters[i].kind = kinds[i];
+        fighters[i].op = ops[i];
+    }
+    fighters[round % count].us = round * STEP % LATEST;
+    for (i = 0; i < count; i++) good = good && begin( &fighters[i] );
+    if (!good) return FALSE;
+    while (ready < count) SwitchToThread();
     InterlockedIncrement( &ready );
-    return both_are_ready() && end( &fighters[0] ) && end( &fighters[1] );
+    good = all_are_ready();
+    for (i = 0; i < count; i++) good = good && end( &fighters[i] );
+    return good;
+}
+
+static void rounds_of( const enum kind *kinds, void (*const *ops)( HANDLE ), const char *what )
+{
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 50, i;
+
+    for (i = 0; i < rounds; i++) if (!a_round( kinds, ops, i )) break;
+    ok( i == rounds, "%s: round %d: %ld, %ld are ready, %d, %d have ended\n", what, i, fighters[0].done, fighters[1].done,
+        is_over( &fighters[0] ), is_over( &fighters[1] ) );
+    stopped = i < rounds;
 }
 
 static void mutual( void (*op_a)( HANDLE ), void (*op_b)( HANDLE ) )
 {
     static const char *const names[] = { "plain thread", "scheduler", "worker" };
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 50, i, k;
+    void (*const ops[])( HANDLE ) = { op_a, op_b };
+    char what[64];
+    int k;
 
     if (!need( EnterUmsSchedulingMode )) return;
-    for (k = 0; k < KINDS * KINDS; k++)
+    count = 2;
+    for (k = 0; k < KINDS * KINDS && !stopped; k++)
     {
-        if (op_a == op_b && k / KINDS > k % KINDS) continue;
-        for (i = 0; i < rounds; i++)
-            if (!a_round( k / KINDS, k % KINDS, op_a, op_b, i )) break;
-        ok( i == rounds, "%s and %s: round %d: %ld, %ld are ready, %d, %d have ended\n", names[k / KINDS],
-            names[k % KINDS], i, fighters[0].done, fighters[1].done, is_over( &fighters[0] ), is_over( &fighters[1] ) );
-        if (i < rounds) return;
+        const enum kind kinds[] = { k / KINDS, k % KINDS };
+
+        if (op_a == op_b && kinds[0] > kinds[1]) continue;
+        sprintf( what, "%s and %s", names[kinds[0]], names[kinds[1]] );
+        rounds_of( kinds, ops, what );
+    }
+}
+
+/* Four of all kinds, from each beginning. */
+static void ring( void (*op_a)( HANDLE ), void (*op_b)( HANDLE ) )
+{
+    static const enum kind all[] = { PLAIN, SCHEDULER, WORKER, SCHEDULER, PLAIN, WORKER };
+    void (*const ops[])( HANDLE ) = { op_a, op_b, op_a, op_b };
+    enum kind kinds[MOST];
+    int k, i;
+
+    if (!need( EnterUmsSchedulingMode )) return;
+    count = MOST;
+    for (k = 0; k < (int)ARRAYSIZE(all) && !stopped; k++)
+    {
+        for (i = 0; i < MOST; i++) kinds[i] = all[(k + i) % ARRAYSIZE(all)];
+        rounds_of( kinds, ops, "a ring" );
     }
 }
 
@@ -189,3 +235,6 @@ START_TEST( scenario_mutual_terminate_look ) { mutual( terminate, look ); }
 START_TEST( scenario_mutual_terminate_stop ) { mutual( terminate, stop ); }
 START_TEST( scenario_mutual_stop_look )      { mutual( stop, look ); }
 START_TEST( scenario_mutual_look )           { mutual( look, look ); }
+START_TEST( scenario_mutual_ring )           { ring( terminate, terminate ); }
+START_TEST( scenario_mutual_ring_stop )      { ring( terminate, stop ); }
+START_TEST( scenario_mutual_ring_look )      { ring( look, terminate ); }

@@ -432,10 +432,15 @@ void ke_warden_dismiss( struct ums_context *self, uint32_t status )
 {
     uint32_t own = self && atomic_load( &ke_own( self )->life.thread );
     uint32_t tid = atomic_load( &warden_tid );
+    int last;
 
     if (!tid || tid == GetCurrentThreadId()) return;
     atomic_store( &last_status, status );
-    if (atomic_load( &wards ) > own || !is_last( tid )) return;
+    if (atomic_load( &wards ) > own) return;
+    ums_hold_self( self, 1 );                   /* is_last has handles */
+    last = is_last( tid );
+    ums_hold_self( self, -1 );
+    if (!last) return;
     if (atomic_load( &wardens ))
     {
         atomic_store( &dismissed, own + 1 );

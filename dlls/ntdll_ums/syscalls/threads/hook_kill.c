@@ -208,12 +208,10 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
         ums_thread_id( thread, self ) != GetCurrentThreadId())
         return (uint64_t)kill_plain( call, self );
     ums_object_thread_ends( target, call->sp );
-    ums_hold_self( self, 1 );                   /* these open handles */
     ums_hud_thread_ends( (uint32_t)call->args[1] );
     ums_keeper_dismiss( self );
     ke_timer_dismiss( self );
     ke_warden_dismiss( self, (uint32_t)call->args[1] );
-    ums_hold_self( self, -1 );
     end_self( target );
     return (uint64_t)native( call );            /* does not return */
 }

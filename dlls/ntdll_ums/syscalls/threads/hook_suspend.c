@@ -40,16 +40,18 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
    suspension is final it counts as that of a preempter (ke_preempt), which tries again. The number is raised
    before the thread is suspended, and memory of schedulers is never returned. */
 static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_scheduler *s,
-                                enum leaves *leaves )
+                                struct ums_context *self, enum leaves *leaves )
 {
     NTSTATUS status;
 
-    ums_stop_begin();                           /* if it were stopped here, the number would stay up */
+    ums_hold_self( self, 1 );                   /* if it were stopped here, the number would stay up */
+    ums_stop_begin();
     if (s) ums_preempter_begins( s );
     status = native( call );
     *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s );
     if (s) ums_preempter_ends( s );
     ums_stop_end();
+    ums_hold_self( self, -1 );
     return status;
 }
 
@@ -57,7 +59,8 @@ static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_
    of a switch. If another thread has suspended it there before, or stops it for a moment now, it does not run
    when we resume it: such tries have a limit. Otherwise it is given as long as it needs: nobody else would get
    the lock, this thread included. Between two tries nothing is held: it may be suspending this thread. */
-static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_context *target )
+static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_context *target,
+                               struct ums_context *self )
 {
     struct ums_scheduler *s = target ? target->scheduler : NULL;
     int64_t begin = ke_clock();
@@ -68,7 +71,7 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     if (!tid || tid == GetCurrentThreadId()) return native( call );
     while (kept < TRIES)
     {
-        status = try_to_suspend( call, tid, s, &leaves );
+        status = try_to_suspend( call, tid, s, self, &leaves );
         if (leaves == LEAVES_NOT) return status;
         if (leaves == LEAVES) ums_let_advance( tid, tries++ );
         else
@@ -136,7 +139,7 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     (void)row;
     if (!target && tid && (ending = ums_context_of_ending( tid )))
         return (uint64_t)suspend_ending( call, ending, tid, self );
-    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid, target );
+    if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid, target, self );
     if (target == self) return suspend_self( call, self );
     return (uint64_t)suspend_worker( call, tid, target, self );
 }
