@@ -164,7 +164,9 @@ void ums_forget_late_hold( uint32_t tid, int64_t begin )
 static NTSTATUS kill_plain( struct ums_call *call, struct ums_context *self )
 {
     HANDLE thread = (HANDLE)call->args[0];
-    uint32_t tid = ums_pool_made( &ums_factory_pool ) || ums_waits_here ? ums_thread_id( thread, self ) : 0;
+    /* no factory was made, and no context: the thread can neither wait nor hold here */
+    int matters = ums_pool_made( &ums_factory_pool ) || ums_pool_made( &ums_context_pool ) || ums_waits_here;
+    uint32_t tid = matters ? ums_thread_id( thread, self ) : 0;
     int64_t begin = ke_clock();
     int done, tries;
     NTSTATUS status;
