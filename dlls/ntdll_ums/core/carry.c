@@ -83,7 +83,13 @@ void ums_left_preempted( struct ums_scheduler *s, struct ums_context *w, uintptr
     word = worker_leave_carrier( w, WORKER_BLOCKED | WORD_PREEMPTED );
     ums_worker_queue_stopped( w, word + (WORKER_BLOCKED | WORD_PREEMPTED) - WORKER_CARRIED );
     if (atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
-    if (atomic_load( &s->killed )) ums_scheduler_end_killed( s );
+    if (atomic_load( &s->killed ))
+    {
+        uint32_t status = atomic_load( &s->exit_status );
+
+        ums_scheduler_end( s->context );
+        ke_end_thread( status );
+    }
     atomic_store( &s->posted, 1 );
     ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
 }

@@ -15,8 +15,10 @@
 #include "ums_core.h"
 
 #define HOLDERS 32
+#define PAUSES  0x80000000u                     /* it is to be terminated */
+#define PAUSE   20000                           /* 100 ns: 2 ms, longer than some tries to terminate it */
 
-static _Atomic uint64_t holders[HOLDERS];       /* thread id << 32 | how many sections deep */
+static _Atomic uint64_t holders[HOLDERS];       /* thread id << 32 | PAUSES | how many sections deep */
 
 static _Atomic uint64_t *holder( uint32_t tid )
 {
@@ -26,18 +28,39 @@ static _Atomic uint64_t *holder( uint32_t tid )
     return NULL;
 }
 
+/* One that makes call after call about other threads sleeps nowhere but in these sections. So if somebody has
+   tried to terminate it there, it lets him find it elsewhere. */
+static void pause_here( void )
+{
+    static _Atomic uint32_t never;
+    const int64_t pause = PAUSE;
+
+    ke_wait( &never, 0, &pause );
+}
+
+/* The loop: PAUSES may be set in between. */
+static void change_hold( _Atomic uint64_t *slot, uint32_t tid, int more )
+{
+    uint64_t word = atomic_load( slot ), next;
+
+    do
+    {
+        if (word >> 32 != tid) return;
+        next = word + (uint64_t)(int64_t)more;
+        if (!((uint32_t)next & ~PAUSES)) next = 0;
+    }
+    while (!atomic_compare_exchange_weak( slot, &word, next ));
+    if (!next && (word & PAUSES)) pause_here();
+}
+
 static void hold_thread( int more )
 {
     uint32_t tid = ke_thread_id();
     _Atomic uint64_t *slot = holder( tid );
-    uint64_t word = slot ? atomic_load( slot ) : 0, next, none;
+    uint64_t none;
     int i;
 
-    if (slot && word >> 32 == tid)
-    {
-        next = word + (uint64_t)(int64_t)more;
-        atomic_compare_exchange_strong( slot, &word, (uint32_t)next ? next : 0 );
-    }
+    if (slot) change_hold( slot, tid, more );
     else if (more > 0)
         for (i = 0; i < HOLDERS; i++)
             if (none = 0, atomic_compare_exchange_strong( &holders[i], &none, (uint64_t)tid << 32 | 1 )) break;
@@ -53,6 +76,14 @@ void ums_hold_self( struct ums_context *self, int more )
 int ums_thread_holds( uint32_t tid )
 {
     return holder( tid ) != NULL;
+}
+
+int ums_thread_pauses( uint32_t tid )
+{
+    _Atomic uint64_t *slot = holder( tid );
+
+    if (slot) atomic_fetch_or( slot, PAUSES );
+    return slot != NULL;
 }
 
 void ums_thread_forget_hold( uint32_t tid )

@@ -456,15 +456,6 @@ void ums_scheduler_end( struct ums_context *context )
     if (entered) ums_context_delete( context );
 }
 
-/* Another thread terminates the calling one, which has come to a place where it can end. */
-void ums_scheduler_end_killed( struct ums_scheduler *s )
-{
-    uint32_t status = atomic_load( &s->exit_status );
-
-    ums_scheduler_end( s->context );
-    ke_end_thread( status );
-}
-
 void ums_scheduler_killed( struct ums_context *context )
 {
     int entered = context->scheduler->proc != NULL;

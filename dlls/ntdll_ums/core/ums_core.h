@@ -442,7 +442,6 @@ ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void)
 ums_status ums_scheduler_attach( void *list, void *context );
 void ums_scheduler_detach( struct ums_context *context );
 void ums_scheduler_end( struct ums_context *context );
-void ums_scheduler_end_killed( struct ums_scheduler *s );       /* does not return */
 /* Called by whoever has killed the thread, when no worker ran on it or was about to post. */
 void ums_scheduler_killed( struct ums_context *context );
 /* Does not return on success. On failure it returns failed( status ). */
@@ -586,6 +585,9 @@ _Static_assert( offsetof( struct ums_context, park ) == 0x560, "behind it" );
 void ums_hold_self( struct ums_context *self, int more );
 /* The thread is not a worker, and stands still. Is it in between? */
 int  ums_thread_holds( uint32_t tid );
+/* The same, asked by whoever has stopped it to terminate it: the thread pauses behind the section, so that it is found
+   there. */
+int  ums_thread_pauses( uint32_t tid );
 /* It has been waited for in vain. */
 void ums_thread_forget_hold( uint32_t tid );
 

@@ -289,16 +289,6 @@ static uint64_t call_plain( const struct call_row *row, struct ums_call *call,
     return ums_call_native( call, NULL );
 }
 
-/* The same, of a call with a handler. */
-static uint64_t call_special_plain( const struct call_row *row, struct ums_call *call,
-                                    struct ums_context *self )
-{
-    uint64_t ret = row->handler( row, call, self );
-
-    if (self && row->cls == CALL_SPECIAL) ums_end_if_killed();
-    return ret;
-}
-
 /* kind: the kind of the handle that the call closes. */
 static uint64_t by_class( const struct call_row *row, struct ums_call *call,
                           struct ums_context *self, enum object_kind kind )
@@ -307,7 +297,7 @@ static uint64_t by_class( const struct call_row *row, struct ums_call *call,
     uint64_t ret;
 
     if (!self || self->kind != CONTEXT_WORKER)
-        return special ? call_special_plain( row, call, self ) : call_plain( row, call, self );
+        return special ? row->handler( row, call, self ) : call_plain( row, call, self );
 
     if (ums_is_parked_thread( self, call->sp ))
         return special ? row->handler( row, call, self ) : ums_call_native( call, NULL );

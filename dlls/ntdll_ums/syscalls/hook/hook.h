@@ -208,9 +208,6 @@ uint64_t ums_unix_look( uint64_t library, uint32_t code, void *args );
 uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args );
 uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args );
 
-/* The calling thread may be a scheduler that another thread is terminating. */
-void ums_end_if_killed( void );
-
 /* handlers, hook_special.c */
 uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_call *call,
                                        struct ums_context *self );

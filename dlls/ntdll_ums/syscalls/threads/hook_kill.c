@@ -103,7 +103,7 @@ static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
    one. */
 static int may_end_there( uint32_t tid, const CONTEXT *registers )
 {
-    if (ums_is_ending_wait( tid, registers ) || ums_thread_holds( tid )) return 0;
+    if (ums_is_ending_wait( tid, registers ) || ums_thread_pauses( tid )) return 0;
     if (ums_is_in_moved_wait( tid, registers )) return 1;
     return !ums_pool_made( &ums_factory_pool ) || !ums_is_in_our_code( registers ) ||
            is_hand_in_call( ums_hand_of_thread( tid ), registers );
@@ -164,9 +164,7 @@ void ums_forget_late_hold( uint32_t tid, int64_t begin )
 static NTSTATUS kill_plain( struct ums_call *call, struct ums_context *self )
 {
     HANDLE thread = (HANDLE)call->args[0];
-    /* no factory was made, and no context: the thread can neither wait nor hold here */
-    int matters = ums_pool_made( &ums_factory_pool ) || ums_pool_made( &ums_context_pool ) || ums_waits_here;
-    uint32_t tid = matters ? ums_thread_id( thread, self ) : 0;
+    uint32_t tid = ums_thread_id( thread, self );
     int64_t begin = ke_clock();
     int done, tries;
     NTSTATUS status;

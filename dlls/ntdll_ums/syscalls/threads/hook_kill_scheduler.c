@@ -69,7 +69,7 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint3
         return atomic_load( &s->waiting ) && (state == WORKER_RUNNING || state == WORKER_INKERNEL)
                ? WAITS : IN_THE_MIDDLE;
     /* asleep in a section that others wait for, or with a handle that only it closes */
-    if (ums_is_ending_wait( tid, &context ) || ums_thread_holds( tid )) return IN_THE_MIDDLE;
+    if (ums_is_ending_wait( tid, &context ) || ums_thread_pauses( tid )) return IN_THE_MIDDLE;
     if (ums_is_in_moved_wait( tid, &context )) return OUTSIDE;
     /* in a wait of its own, which is recorded, no operation is incomplete */
     if (s && s->idle && ums_is_in_native_call( &context )) return OUTSIDE;
@@ -161,7 +161,7 @@ static int try_to_kill( struct ums_call *call, struct ums_context *target, HANDL
     return where == CANNOT_STOP || where == OUTSIDE;
 }
 
-/* Until it has ended by itself (ums_end_if_killed), or can be ended here. Between two tries nothing is held: this
+/* Until it has ended by itself (ums_left_preempted), or can be ended here. Between two tries nothing is held: this
    thread may be terminated there, by that scheduler among others, and leaves one handle then. The handle stays
    open so that the id is not another thread's. */
 NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
@@ -188,16 +188,6 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
         ums_forget_late_hold( tid, begin );
         ke_let_advance();
     }
-}
-
-/* A scheduler that does nothing but make calls about other threads is in the middle of one nearly always: so it
-   ends by itself behind such a call. The call may be part of another one of ours, which holds something. */
-void ums_end_if_killed( void )
-{
-    struct ums_context *self = ke_current();
-    struct ums_scheduler *s = self && self->kind == CONTEXT_SCHEDULER ? self->scheduler : NULL;
-
-    if (s && atomic_load( &s->killed ) && !ums_thread_holds( GetCurrentThreadId() )) ums_scheduler_end_killed( s );
 }
 
 /* The thread has ended in a call that its worker made as the scheduler. The worker's registers are lost,

@@ -175,7 +175,6 @@ enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s )
     HANDLE thread;
     ULONG before;
 
-    if (!ums_waits_here && !s && !ums_thread_holds( tid )) return LEAVES_NOT;
     if (!(thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid ))) return LEAVES_NOT;
     if (stands_there( thread, tid, s ))
         leaves = !ums_resume_native( thread, &before ) && before <= 1 ? LEAVES : LEAVES_LATER;
