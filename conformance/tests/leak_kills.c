@@ -197,7 +197,7 @@ static void owners( int rounds )
 
 static void kill_waiters( void )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 10, i;
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / (victims == WORKERS ? 10 : 40), i;
 
     if (!(shared_list = list_create())) return;
     objects[0] = CreateEventA( NULL, FALSE, FALSE, NULL );
@@ -345,7 +345,7 @@ static void hunters( int rounds )
 
 static void kill_callers( void )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 10;
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / (victims == SCHEDULERS ? 40 : 10);
 
     shared_list = list_create();
     other_list = list_create();

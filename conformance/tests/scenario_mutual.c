@@ -186,7 +186,7 @@ static BOOL a_round( const enum kind *kinds, void (*const *ops)( HANDLE ), int r
 
 static void rounds_of( const enum kind *kinds, void (*const *ops)( HANDLE ), const char *what )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 50, i;
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 200 + 1, i;
 
     for (i = 0; i < rounds; i++) if (!a_round( kinds, ops, i )) break;
     ok( i == rounds, "%s: round %d: %ld, %ld are ready, %d, %d have ended\n", what, i, fighters[0].done, fighters[1].done,
