@@ -6,9 +6,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Plain threads, schedulers and workers, in all pairs. Only chance takes both to a given instruction, so there are many
- * rounds; UMSTEST_LIVES (default 1000) sets their number. On Windows these are single system calls [doc: TerminateThread,
- * SuspendThread, GetThreadContext]; one thread that is suspended by another that dies then stays suspended, so the main
- * thread resumes what is left.
+ * rounds; UMSTEST_LIVES (default 1000) sets their number. On Windows each of these is one system call, which takes effect
+ * or does not [guess]; plain threads of plain Wine come through [seen: 8.0 and 10.0, 1,500 rounds each of a ring of four
+ * with TerminateThread and SuspendThread]. A thread that is suspended by another that dies then stays suspended, so the
+ * main thread resumes what is left.
  *
  * No thread ends by itself. If one is terminated while it does, Wine 8.0 lets it die with the lock of its memory map, and
  * the next thread that ends hangs [seen: plain Wine 8.0, with two plain threads, in each of three tries within 35 rounds].

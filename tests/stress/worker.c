@@ -335,20 +335,22 @@ static void step_kill( struct task *task, const unsigned long long *canary )
 {
     struct task *other = &tasks[pick( &task->seed, (unsigned int)slot_count )];
 
-    if (!pick( &task->seed, 16 ))
-    {
-        InterlockedExchange( &task->fragile, 1 );
-        go_out( task, 'T' );
-        if (sched_count > 1) sched_kill( &scheds[pick( &task->seed, (unsigned int)sched_count )] );
-        come_in( task, canary );
-        InterlockedExchange( &task->fragile, 0 );
-        return;
-    }
     if (!allowed( 'k' ) || pick( &task->seed, 3 ) || other == task || !task_meddle( other )) return;
     go_out( task, 'k' );
     task_kill( other );
     task_leave_alone( other );
     come_in( task, canary );
+}
+
+/* Its own, perhaps. Somebody else has to run it then. */
+static void step_kill_scheduler( struct task *task, const unsigned long long *canary )
+{
+    if (sched_count < 2) return;
+    InterlockedExchange( &task->fragile, 1 );
+    go_out( task, 'T' );
+    sched_kill( &scheds[pick( &task->seed, (unsigned int)sched_count )] );
+    come_in( task, canary );
+    InterlockedExchange( &task->fragile, 0 );
 }
 
 static void step_new( struct task *task, const unsigned long long *canary )
@@ -493,7 +495,7 @@ static void step( struct task *task, const unsigned long long *canary )
     else if (what < 33) step_key( task, canary );
     else if (what < 34) step_sleep_suspended( task, canary );
     else if (what < 36) step_suspend( task, canary );
-    else if (what < 37) step_kill( task, canary );
+    else if (what < 37) pick( &task->seed, 16 ) ? step_kill( task, canary ) : step_kill_scheduler( task, canary );
     else if (what < 38) step_new( task, canary );
     else if (what < 40) step_dequeue( task, canary );
     else if (what < 44) step_token( task, canary, what < 42 );

@@ -302,8 +302,9 @@ struct ums_context *ums_list_take( struct ums_list *list )
     return take( list, WORD_LINKED );
 }
 
-/* Nothing comes any more if the list was deleted while the caller waited; its slot may be another list. On
-   Windows a client must not do that [guess]. */
+/* Nothing comes any more if the list was deleted while the caller waited; its slot may be another list. If it
+   goes between the two lines, the caller gets what is on the next one. On Windows a client must not do that
+   [guess]. */
 static struct ums_context *take_in_life( struct ums_list *list, uint32_t life )
 {
     return atomic_load( &list->life ) == life ? ums_list_take( list ) : NULL;

@@ -9,7 +9,7 @@
  * in between: all of it is sequentially consistent, and a thread that stands still changes nothing. If it is
  * stopped right before it takes the slot, it has begun nothing; right before it frees it, it is let go on once
  * more than needed. One that another process terminated stays in it until somebody has waited in vain and
- * frees the slot. That one may be only slow: so a thread changes its slot only while it is still its own.
+ * frees the slot. That one may be only slow: so a slot is changed only while it is still that thread's.
  * Those that find no slot free are not noted.
  */
 #include "ums_core.h"
@@ -28,8 +28,8 @@ static _Atomic uint64_t *holder( uint32_t tid )
     return NULL;
 }
 
-/* One that makes call after call about other threads sleeps nowhere but in these sections. So if somebody has
-   tried to terminate it there, it lets him find it elsewhere. */
+/* A thread that makes call after call about other threads sleeps nowhere but in these sections. So if another
+   one has tried to terminate it there, it sleeps behind the section for a while, where it may be terminated. */
 static void pause_here( void )
 {
     static _Atomic uint32_t never;
@@ -38,7 +38,9 @@ static void pause_here( void )
     ke_wait( &never, 0, &pause );
 }
 
-/* The loop: PAUSES may be set in between. */
+/* Only this thread changes how deep it is. PAUSES may be set while it stands still between the load and the
+   exchange: then the exchange fails once, and the flag is seen. If the flag comes behind the last exchange there
+   is no slot to set it in; the thread is outside then, and the next try finds it there. */
 static void change_hold( _Atomic uint64_t *slot, uint32_t tid, int more )
 {
     uint64_t word = atomic_load( slot ), next;
@@ -78,27 +80,34 @@ int ums_thread_holds( uint32_t tid )
     return holder( tid ) != NULL;
 }
 
-int ums_thread_pauses( uint32_t tid )
+/* The thread stands still, but another one may give up waiting for it now, and a third one have the slot. */
+static int change_slot( uint32_t tid, uint32_t flags, uint64_t keep )
 {
     _Atomic uint64_t *slot = holder( tid );
+    uint64_t word = slot ? atomic_load( slot ) : 0;
 
-    if (slot) atomic_fetch_or( slot, PAUSES );
-    return slot != NULL;
+    do if (!slot || word >> 32 != tid) return 0;
+    while (!atomic_compare_exchange_weak( slot, &word, (word & keep) | flags ));
+    return 1;
+}
+
+int ums_thread_pauses( uint32_t tid )
+{
+    return change_slot( tid, PAUSES, ~0ull );
 }
 
 void ums_thread_forget_hold( uint32_t tid )
 {
-    _Atomic uint64_t *slot = holder( tid );
-
-    if (slot) atomic_store( slot, 0 );
+    change_slot( tid, 0, 0 );
 }
 
 /* ---- stops ---- */
 
 /* The thread that stops another one for a moment, or 0. If two threads stopped each other, neither would see
    that the other one has to go on. So one does it at a time. Nobody in this process suspends or terminates it
-   meanwhile, because that would be another stop. Whoever waits for its turn holds nothing that this one waits
-   for, and may be stopped, or terminated, in that.
+   meanwhile, because that would be another stop; but for those that have tried in vain and let the host do it.
+   Whoever waits for its turn may be stopped in that, and goes on: it may be in a section (holders), and this
+   one then sees that. It waits without being woken, a moment at a time: so no wake-up can be lost.
 
    A turn ends when the other thread has stopped. One that sleeps in a page fault may take long, one that asks the
    warden in a signal handler needs it, which may be waiting for its turn, and a thread that another process has
@@ -118,7 +127,7 @@ void ums_stop_begin( void )
     while (!atomic_compare_exchange_strong( &stopper, &other, tid ))
     {
         if (ke_clock() - begin > TURN_PATIENCE && atomic_compare_exchange_strong( &stopper, &other, tid )) return;
-        ke_wait( &stopper, other, &moment );    /* nobody wakes it: whoever ends here has nothing to do for it */
+        ke_wait( &stopper, other, &moment );
         other = 0;
     }
 }

@@ -140,7 +140,7 @@ struct ums_list
     _Atomic uint32_t seq;                       /* in-process waiters sleep on it */
     _Atomic uint32_t waiting;                   /* 0, or the ticket of the last thread that was about to
                                                    sleep on seq since all were woken */
-    _Atomic uint32_t tickets;
+    _Atomic uint32_t tickets;                   /* how many were taken, times two: all differ */
     void *event;                                /* constant while refs > 0 */
 };
 
@@ -591,8 +591,8 @@ int  ums_thread_pauses( uint32_t tid );
 /* It has been waited for in vain. */
 void ums_thread_forget_hold( uint32_t tid );
 
-/* Around the suspension of another thread which may have to be resumed because of where it stands. In between, do not
-   wait for another thread, nor open or close a handle. */
+/* Around the suspension of another thread which may have to be resumed because of where it stands. In between, wait for
+   nothing but that it stands still, and do not begin again. */
 void ums_stop_begin( void );
 void ums_stop_end( void );
 

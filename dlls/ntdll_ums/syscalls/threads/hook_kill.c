@@ -40,12 +40,16 @@ NTSTATUS ums_kill_unstopped( struct ums_call *call, HANDLE thread, int tries )
 }
 
 /* The worker has ended while the caller waited to hold it. */
-static NTSTATUS kill_ended( struct ums_call *call, uint32_t tid )
+static NTSTATUS kill_ended( struct ums_call *call, uint32_t tid, struct ums_context *self )
 {
-    HANDLE thread = OpenThread( THREAD_TERMINATE | SYNCHRONIZE, FALSE, tid );
-    NTSTATUS status = ums_kill_unstopped( call, thread, 1 );
+    NTSTATUS status;
+    HANDLE thread;
 
+    ums_hold_self( self, 1 );                   /* it has a handle meanwhile */
+    thread = OpenThread( THREAD_TERMINATE | SYNCHRONIZE, FALSE, tid );
+    status = ums_kill_unstopped( call, thread, 1 );
     if (thread) CloseHandle( thread );
+    ums_hold_self( self, -1 );
     return status;
 }
 
@@ -58,7 +62,7 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     struct hold hold;
     NTSTATUS status;
 
-    if (!ums_hold_worker( self, target, &hold )) return tid ? kill_ended( call, tid ) : native( call );
+    if (!ums_hold_worker( self, target, &hold )) return tid ? kill_ended( call, tid, self ) : native( call );
     ke_killed_here( target, 1 );
     status = ke_end_sleeper( target, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS
                                                                             : native( call );
@@ -110,9 +114,7 @@ static int may_end_there( uint32_t tid, const CONTEXT *registers )
 }
 
 /* It stands still. 0: it must advance first, and is not suspended any more. A suspension for a moment would be
-   another stop, so the others are the program's. The thread would never come out of them, and it is about to
-   end: they are void, and what the thread still runs of the program, if anything, it would have run in another
-   moment. */
+   another stop, so the others are the program's. */
 static int end_plain( struct ums_call *call, HANDLE thread, uint32_t tid, ULONG others, NTSTATUS *status )
 {
     CONTEXT context;
@@ -124,8 +126,7 @@ static int end_plain( struct ums_call *call, HANDLE thread, uint32_t tid, ULONG 
         if (*status) ums_resume_native( thread, NULL );
         return 1;
     }
-    do ums_resume_native( thread, NULL );
-    while (others--);
+    ums_void_suspensions( thread, others + 1 );
     return 0;
 }
 

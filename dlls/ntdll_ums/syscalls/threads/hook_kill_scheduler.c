@@ -42,15 +42,6 @@ static void go_on( struct ums_scheduler *s, HANDLE thread )
     ums_preempter_ends( s );
 }
 
-/* The program has suspended the thread in the middle of something, and terminates it now. It would never come
-   out of that. So these suspensions are void, as in try_to_kill_plain. stop() has not counted those that are
-   momentary. A program that resumes the thread just now may have one of them undone instead: it has to do so
-   while a third thread takes the worker off. */
-static void void_suspensions( HANDLE thread, ULONG others )
-{
-    while (others--) ums_resume_native( thread, NULL );
-}
-
 enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON, CANNOT_STOP };
 
 /* The scheduler's thread stands still. s: NULL if it is not a scheduler any more. *w: the worker that it
@@ -100,64 +91,72 @@ static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum
     return off;
 }
 
-/* One that is in the middle of something goes on. *now: the scheduler that it is, NULL if it has left the mode. */
-static enum where stop_somewhere( struct ums_context *target, HANDLE thread, uint32_t tid,
-                                  struct ums_scheduler *s, struct ums_context **w,
-                                  struct ums_scheduler **now, ULONG *others )
+/* A scheduler that is being terminated. */
+struct kill
+{
+    struct ums_call      *call;
+    struct ums_context   *self, *target;
+    struct ums_scheduler *s;                    /* what it was at the beginning; memory of schedulers stays */
+    struct ums_scheduler *now;                  /* what it is when it stands still; NULL: it has left the mode */
+    struct ums_context   *w;                    /* the worker that it has executed last, as far as is known */
+    HANDLE                thread;
+    uint32_t              tid;
+    ULONG                 others;               /* suspensions by the program */
+};
+
+/* One that is in the middle of something goes on. It may have left the mode since the last try, and another
+   thread have the context: but only while it runs. */
+static enum where stop_somewhere( struct kill *k )
 {
     enum where where = CANNOT_STOP;
 
     ums_stop_begin();
-    if (stop( s, thread, others ))
+    if (stop( k->s, k->thread, &k->others ))
     {
-        *now = atomic_load( &target->tid ) == tid ? target->scheduler : NULL;
-        where = scheduler_where( *now, thread, tid, w );
-        if (where == IN_THE_MIDDLE) go_on( s, thread );
+        k->now = atomic_load( &k->target->tid ) == k->tid ? k->target->scheduler : NULL;
+        where = scheduler_where( k->now, k->thread, k->tid, &k->w );
+        if (where == IN_THE_MIDDLE) go_on( k->s, k->thread );
     }
     ums_stop_end();
     return where;
 }
 
-/* It stands still where it can end. s: NULL if it has left the mode; its slot is still kept from use. */
-static NTSTATUS end_here( struct ums_context *target, uint32_t tid, HANDLE thread, struct ums_scheduler *s,
-                          struct ums_context *w, uint32_t exit )
+/* It stands still where it can end. */
+static NTSTATUS end_here( struct kill *k )
 {
+    uint32_t exit = (uint32_t)k->call->args[1];
     NTSTATUS status = STATUS_SUCCESS;
 
-    if (s) ke_killed_here( target, 1 );
-    if (!s || !ke_end_sleeper( target, thread, exit )) status = ums_terminate_native( thread, exit );
-    if (!status) ums_objects_thread_gone( tid );
-    if (!status && s)
+    if (k->now) ke_killed_here( k->target, 1 );
+    if (!k->now || !ke_end_sleeper( k->target, k->thread, exit )) status = ums_terminate_native( k->thread, exit );
+    if (!status) ums_objects_thread_gone( k->tid );
+    if (!status && k->now)
     {
-        ke_thread_ended( target );
+        ke_thread_ended( k->target );
         /* not 0: a worker that has yet to post was no reason to stop here (scheduler_where) */
-        if (w) ums_worker_queue_unheard( s, w );
-        ums_scheduler_killed( target );
+        if (k->w) ums_worker_queue_unheard( k->s, k->w );
+        ums_scheduler_killed( k->target );
     }
-    else if (s) ke_killed_here( target, 0 );
+    else if (k->now) ke_killed_here( k->target, 0 );
+    ums_preempter_ends( k->s );
     return status;
 }
 
-/* Returns 0 if the thread must advance first; then this does not suspend it any more. It may have left the mode
-   since the last try, and another thread have the context: but only while it runs. *w: the worker that it has
-   executed last, as far as is known. */
-static int try_to_kill( struct ums_call *call, struct ums_context *target, HANDLE thread, uint32_t tid,
-                        struct ums_scheduler *s, struct ums_context *self, struct ums_context **w, int tries,
-                        NTSTATUS *status )
+/* Returns 0 if the thread must advance first; then this does not suspend it any more. A program that resumes it
+   just then, while a third thread takes its worker off, may have that one's suspension undone instead of its own.
+
+   The caller holds meanwhile, also while it waits to hold the worker. Whoever has that hold, and the worker itself
+   if it is busy, does not wait for the caller in between: a thread that finds it holding lets it go on, and
+   tries again with nothing held. */
+static int try_to_kill( struct kill *k, int tries, NTSTATUS *status )
 {
-    struct ums_scheduler *now;
-    ULONG others = 0;
-    enum where where = stop_somewhere( target, thread, tid, s, w, &now, &others );
+    enum where where = stop_somewhere( k );
 
     if (where == CARRIES || where == WAITS)
-        where = take_worker_off( s, *w, where, thread, self ) ? OUTSIDE : GOING_ON;
-    if (where == CANNOT_STOP) *status = ums_kill_unstopped( call, thread, tries );
-    else if (where == OUTSIDE)
-    {
-        *status = end_here( target, tid, thread, now, *w, (uint32_t)call->args[1] );
-        ums_preempter_ends( s );
-    }
-    else void_suspensions( thread, others );
+        where = take_worker_off( k->s, k->w, where, k->thread, k->self ) ? OUTSIDE : GOING_ON;
+    if (where == CANNOT_STOP) *status = ums_kill_unstopped( k->call, k->thread, tries );
+    else if (where == OUTSIDE) *status = end_here( k );
+    else ums_void_suspensions( k->thread, k->others );
     return where == CANNOT_STOP || where == OUTSIDE;
 }
 
@@ -168,24 +167,22 @@ NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
                              struct ums_context *self )
 {
     const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE;
-    uint32_t tid = atomic_load( &target->tid );
-    struct ums_scheduler *s = target->scheduler;
-    HANDLE thread = tid && s ? OpenThread( access, FALSE, tid ) : NULL;
-    struct ums_context *w = NULL;
+    struct kill k = { .call = call, .self = self, .target = target, .s = target->scheduler };
     int64_t begin = ke_clock();
     NTSTATUS status;
     int done, tries;
 
-    if (!thread) return native( call );
-    atomic_store( &s->exit_status, (uint32_t)call->args[1] );
-    atomic_store( &s->killed, 1 );
+    k.tid = atomic_load( &target->tid );
+    if (!k.tid || !k.s || !(k.thread = OpenThread( access, FALSE, k.tid ))) return native( call );
+    atomic_store( &k.s->exit_status, (uint32_t)call->args[1] );
+    atomic_store( &k.s->killed, 1 );
     for (tries = 0;; tries++)
     {
         ums_hold_self( self, 1 );
-        if ((done = try_to_kill( call, target, thread, tid, s, self, &w, tries, &status ))) CloseHandle( thread );
+        if ((done = try_to_kill( &k, tries, &status ))) CloseHandle( k.thread );
         ums_hold_self( self, -1 );
         if (done) return status;
-        ums_forget_late_hold( tid, begin );
+        ums_forget_late_hold( k.tid, begin );
         ke_let_advance();
     }
 }

@@ -80,6 +80,11 @@ ums_status ums_resume_worker( void *thread, const struct ums_context *target, UL
     return status;
 }
 
+void ums_void_suspensions( void *thread, ULONG count )
+{
+    while (count--) ums_resume_native( thread, NULL );
+}
+
 int ums_has_access( HANDLE handle, ACCESS_MASK access )
 {
     OBJECT_BASIC_INFORMATION info;

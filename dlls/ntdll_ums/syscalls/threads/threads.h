@@ -21,6 +21,11 @@ static inline NTSTATUS native( struct ums_call *call )
 
 int ums_has_access( HANDLE handle, ACCESS_MASK access );
 
+/* The program has suspended the thread in the middle of something, COUNT times, and terminates it now. It would never
+   come out of that. So these suspensions are void; what it still runs of the program, if anything, it would have run
+   in another moment. Those that other threads have made for a moment must not be among them. */
+void ums_void_suspensions( void *thread, ULONG count );
+
 /* Does the thread stand still behind the hook, in a call that the hook has passed on? */
 int ums_is_in_native_call( const CONTEXT *context );
 
