@@ -17,6 +17,8 @@ enum impl
     IMPL_BOUND                      /* whatever the exe's own imports lead to */
 };
 
+#define CRASH_WORDS 16
+
 /* The section between parent and child. The child only counts up; done is set last. */
 struct shared
 {
@@ -30,6 +32,9 @@ struct shared
     volatile LONG  shim;            /* what was tested is ours */
     volatile DWORD pid;
     volatile DWORD crash;           /* exception code */
+    volatile DWORD crash_thread;
+    volatile ULONG64 crash_at, crash_base;  /* where; the beginning of that allocation, of a module most often */
+    volatile ULONG64 crash_stack[CRASH_WORDS];  /* what was there */
     volatile LONG64 carried, sent_home; /* the shim's engine: how often Execute did which */
     volatile LONG  carries;         /* its name is carry */
 };

@@ -187,9 +187,27 @@ static const struct test *find_test( const char *name )
 
 /* ---- child ---- */
 
+/* As much of the stack as is there. */
+static void note_stack( ULONG64 rsp )
+{
+    MEMORY_BASIC_INFORMATION info;
+    int i;
+
+    if (!VirtualQuery( (void *)rsp, &info, sizeof(info) ) || info.State != MEM_COMMIT || rsp & 7) return;
+    for (i = 0; i < CRASH_WORDS && rsp + i * 8 < (ULONG64)info.BaseAddress + info.RegionSize; i++)
+        shared->crash_stack[i] = ((ULONG64 *)rsp)[i];
+}
+
 static LONG WINAPI crash_filter( EXCEPTION_POINTERS *pointers )
 {
-    shared->crash = pointers->ExceptionRecord->ExceptionCode;
+    const EXCEPTION_RECORD *record = pointers->ExceptionRecord;
+    MEMORY_BASIC_INFORMATION info;
+
+    shared->crash_at = (ULONG64)record->ExceptionAddress;
+    if (VirtualQuery( record->ExceptionAddress, &info, sizeof(info) )) shared->crash_base = (ULONG64)info.AllocationBase;
+    note_stack( pointers->ContextRecord->Rsp );
+    shared->crash_thread = GetCurrentThreadId();
+    shared->crash = record->ExceptionCode;
     TerminateProcess( GetCurrentProcess(), pointers->ExceptionRecord->ExceptionCode );
     return EXCEPTION_EXECUTE_HANDLER;
 }
@@ -281,9 +299,23 @@ static void tell_slow( const struct test *test, ULONGLONG begin )
     if (took >= SLOW) say( "# slow: %s took %lu ms\n", test->name, (DWORD)took );
 }
 
+static void tell_crash( const struct shared *s )
+{
+    int i;
+
+    say( "# thread %lx, at %llx (%llx + %llx), stack", s->crash_thread, s->crash_at, s->crash_base,
+         s->crash_at - s->crash_base );
+    for (i = 0; i < CRASH_WORDS; i++) say( " %llx", s->crash_stack[i] );
+    say( "\n" );
+}
+
+/* Wine gives these exit codes to a process whose Linux process was killed [seen: 0 under 8.0, 1 under 10.0]: by somebody
+   outside, or by a fault in a signal handler. A core dump tells. */
+#define LINUX_DEATH " (under Wine: did Linux kill it?)"
+
 static enum verdict run_test( const struct test *test )
 {
-    char exe[MAX_PATH], command[2 * MAX_PATH], section[64], error_text[64] = "";
+    char exe[MAX_PATH], command[2 * MAX_PATH], section[64], error_text[96] = "";
     static int serial;
     PROCESS_INFORMATION pi;
     STARTUPINFOA si;
@@ -338,6 +370,9 @@ static enum verdict run_test( const struct test *test )
                 verdict = impl_required() ? FAILED_START : SKIPPED;
             if (verdict == FAILED_CRASH)
                 snprintf( error_text, sizeof(error_text), ", exception %08lx", s->crash );
+            else if (verdict == FAILED_EARLY)
+                snprintf( error_text, sizeof(error_text), ", exit code %08lx%s%s", exit_code, s->pid ? "" : ", not begun",
+                          exit_code <= 1 ? LINUX_DEATH : "" );
             else if (exit_code)
                 snprintf( error_text, sizeof(error_text), ", exit code %08lx", exit_code );
         }
@@ -348,6 +383,7 @@ static enum verdict run_test( const struct test *test )
          verdict_text[verdict], test->name, s->passed + s->failed, s->failed,
          s->confirmed + s->refuted, s->refuted, s->todo, s->skipped, error_text,
          s->no_impl ? ", no implementation" : "" );
+    if (verdict == FAILED_CRASH) tell_crash( s );
     if (verdict == PASSED) tell_slow( test, begin );
 
     total.tests++;

@@ -17,12 +17,14 @@
                                                    Wine 8.0 and 10.0 ignore it (docs/wine.md) */
 #define SERVICE_STACK 0x10000                   /* what is reserved; Wine makes it 1 MB, and keeps the
                                                    stack of the thread that ended last */
+#define PEB_LOADER_LOCK 0x110                   /* a pointer to a critical section [sym] */
 #define ENOUGH 2000                             /* ms, for a thread that is about to end */
 
 NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, void *, ULONG,
                                  ULONG_PTR, SIZE_T, SIZE_T, void * );
 NTSTATUS NTAPI NtSetInformationThread( HANDLE, THREADINFOCLASS, void *, ULONG );
 NTSTATUS NTAPI NtResumeThread( HANDLE, ULONG * );
+PEB *WINAPI RtlGetCurrentPeb( void );           /* [seen], not in mingw-w64's headers */
 
 NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
                             SIZE_T reserve, SIZE_T commit, LONG priority, HANDLE *thread )
@@ -42,6 +44,15 @@ NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *para
 void ums_thread_set_start( void *start )
 {
     NtSetInformationThread( GetCurrentThread(), ThreadQuerySetWin32StartAddress, &start, sizeof(start) );
+}
+
+/* Nobody else stores this id. */
+int ums_thread_has_loader_lock( uint32_t tid )
+{
+    const char *peb = (const char *)RtlGetCurrentPeb();
+    const RTL_CRITICAL_SECTION *lock = *(RTL_CRITICAL_SECTION *const *)(peb + PEB_LOADER_LOCK);
+
+    return lock && (uint32_t)(ULONG_PTR)lock->OwningThread == tid;
 }
 
 /* ---- services ---- */

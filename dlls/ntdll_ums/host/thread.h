@@ -34,6 +34,9 @@ void ums_service_wait( _Atomic uint32_t *tid );
 /* Has it ended? */
 int ums_service_has_ended( _Atomic uint32_t *tid );
 
+/* Has the thread of this id, the calling one, the lock of the loader? Then no thread begins or ends meanwhile. */
+int ums_thread_has_loader_lock( uint32_t tid );
+
 /* Give back pages of a new thread's stack that it hardly needs: Wine has touched 960 KB of it. */
 void ums_thread_release_stack( void );
 

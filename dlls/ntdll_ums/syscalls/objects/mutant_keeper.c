@@ -38,10 +38,6 @@
 #include "host/ke_win32.h"
 #include "host/thread.h"
 
-#define PEB_LOADER_LOCK 0x110                   /* a pointer to a critical section [sym] */
-
-PEB *WINAPI RtlGetCurrentPeb( void );           /* [seen], not in mingw-w64's headers */
-
 #define MAX_KEEPERS 0x4000
 #define TRANSFERS 32
 #define KEEPER_STACK 0x10000
@@ -468,14 +464,6 @@ static int transfer( struct ums_object *o )
     return ready;
 }
 
-static int holds_loader_lock( const struct object_thread *self )
-{
-    const char *peb = (const char *)RtlGetCurrentPeb();
-    const RTL_CRITICAL_SECTION *lock = *(RTL_CRITICAL_SECTION *const *)(peb + PEB_LOADER_LOCK);
-
-    return lock && (uint32_t)(ULONG_PTR)lock->OwningThread == self->tid;    /* nobody else stores this id */
-}
-
 /* No keeper begins while this thread has the loader lock, and the mutant's owner may wait for this
    thread. Only a number looks like the handle, most likely: DLLs are told of the end of a thread with
    registers and stacks that still have handles in them. So the mutant stays local. */
@@ -483,7 +471,7 @@ static int must_not_wait( enum naming naming, const struct object_section *secti
 {
     const struct object_thread self = ums_object_thread( section->self );
 
-    return naming == PERHAPS_NAMED && !has_spare() && holds_loader_lock( &self );
+    return naming == PERHAPS_NAMED && !has_spare() && ums_thread_has_loader_lock( self.tid );
 }
 
 struct ums_object *ums_mutant_to_keeper( struct ums_object *o, uint64_t handle, enum naming naming,

@@ -14,6 +14,7 @@
 #include "core/ums_core.h"
 #include "syscalls/hook/hook.h"
 #include "host/ke_win32.h"
+#include "host/thread.h"
 #include "syscalls/threads/threads.h"
 
 /* Call this in a loop that waits for another thread: that one may be waiting for this one. */
@@ -22,6 +23,23 @@ void ums_let_others_go_on( struct ums_context *self )
     ums_hold_self( self, -1 );
     SwitchToThread();
     ums_hold_self( self, 1 );
+}
+
+/* The state leaves STARTING once: when the worker parks, or its thread is terminated. One that the program has suspended does
+   not begin, and whoever resumes it meanwhile acts on it in the middle of this call, as on Windows. The calling thread holds
+   nothing here. If it has the loader's lock, or another thread that waits for it, no thread begins. */
+int ums_wait_for_start( const struct ums_context *target )
+{
+    uint32_t tid = atomic_load( &target->tid );
+    int64_t begin = ke_clock();
+    uint64_t word;
+
+    for (;; SwitchToThread())
+    {
+        word = atomic_load( &target->word );
+        if (word_state( word ) != WORKER_STARTING || word_suspended( word ) || atomic_load( &target->tid ) != tid) return 1;
+        if (ums_thread_has_loader_lock( ke_thread_id() ) || ums_give_up( begin, "a new worker to begin" )) return 0;
+    }
 }
 
 /* NtSuspendThread returns before the thread has stopped; NtGetContextThread waits for that. Is the

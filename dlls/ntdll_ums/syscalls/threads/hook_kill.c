@@ -62,6 +62,7 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     struct hold hold;
     NTSTATUS status;
 
+    ums_wait_for_start( target );
     if (!ums_hold_worker( self, target, &hold )) return tid ? kill_ended( call, tid, self ) : native( call );
     ke_killed_here( target, 1 );
     status = ke_end_sleeper( target, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS

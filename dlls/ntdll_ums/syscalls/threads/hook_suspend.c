@@ -112,6 +112,7 @@ static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_
     int stopped, busy, made;
     NTSTATUS status;
 
+    ums_wait_for_start( target );
     do
     {
         ums_wait_while_busy( target );

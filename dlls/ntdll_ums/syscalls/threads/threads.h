@@ -61,6 +61,12 @@ void ums_let_advance( uint32_t tid, int tries );
 /* Call this in a loop that waits for another thread: that one may be waiting for this one. */
 void ums_let_others_go_on( struct ums_context *self );
 
+/* The thread of a new worker runs code of the host until it parks. On Windows it has not begun: its registers do not change, and
+   it has no locks [guess]. Registers that were read in the host's code would take it back there when they are set later, and a
+   thread that stands still there may have the loader's lock. So wait until it has parked, unless the program has suspended it
+   before. 0: it may still run such code. Call it while nothing is held. */
+int ums_wait_for_start( const struct ums_context *target );
+
 /* Call this before a suspension, while nothing is held. If several threads suspended the worker in turn, and
    each found it in a section that others wait for, they would together keep it from leaving the section. The
    wait has a limit: another process may have ended the thread there, which the call that follows reports. */

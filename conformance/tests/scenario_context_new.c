@@ -1,0 +1,249 @@
+/*
+ * Scenarios: GetThreadContext and SetThreadContext of a worker that nobody has executed yet.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A worker runs when a scheduler executes it [doc: User-Mode Scheduling], so its registers are the same from its creation to
+ * its first execution [guess]. Whoever sets those that were read changes nothing [doc: SetThreadContext].
+ */
+#include <string.h>
+#include "../umslib.h"
+#include "scenario_kit.h"
+
+#define WORKERS 12
+#define SETS    20
+#define MOMENT  200                             /* ms */
+
+static struct worker workers[WORKERS];
+static struct sched sched;
+
+static LONG ran[WORKERS];
+
+static void body( struct worker *worker )
+{
+    InterlockedIncrement( worker->arg );
+}
+
+static BOOL make( int i )
+{
+    return worker_create( &workers[i], sched.list, body, &ran[i], 0 );
+}
+
+static BOOL read_registers( int i, CONTEXT *context )
+{
+    context->ContextFlags = CONTEXT_FULL;
+    return GetThreadContext( workers[i].thread, context );
+}
+
+static BOOL set_registers( int i, CONTEXT *context )
+{
+    context->ContextFlags = CONTEXT_FULL;
+    return SetThreadContext( workers[i].thread, context );
+}
+
+/* Without executing it: it stays with the scheduler that is started later. */
+static BOOL wait_for_item( void )
+{
+    HANDLE event;
+    DWORD ret;
+
+    if (!pGetUmsCompletionListEvent( sched.list, &event )) return FALSE;
+    ret = WaitForSingleObject( event, WAIT_BOUND );
+    CloseHandle( event );
+    return ret == WAIT_OBJECT_0;
+}
+
+static BOOL begin_test( int count )
+{
+    memset( &sched, 0, sizeof(sched) );
+    memset( ran, 0, sizeof(ran) );
+    sched.expect = count;
+    if (!need( EnterUmsSchedulingMode ) || !sched_init( &sched )) return FALSE;
+    return TRUE;
+}
+
+static void run_all( int count )
+{
+    int i;
+
+    ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+    for (i = 0; i < count; i++)
+    {
+        ok( ran[i] == 1, "5 worker %d ran %ld times\n", i, ran[i] );
+        ok( worker_wait( &workers[i], WAIT_BOUND ) && worker_delete( &workers[i] ), "worker %d did not end\n", i );
+    }
+    sched_free( &sched );
+}
+
+/* One at a time: the list's event tells of the first item only. */
+START_TEST( scenario_context_new_stays )
+{
+    CONTEXT first, second;
+    int i;
+
+    for (i = 0; i < WORKERS; i++)
+    {
+        if (!begin_test( 1 ) || !make( 0 )) return;
+        ok( read_registers( 0, &first ), "GetThreadContext: error %lu\n", GetLastError() );
+        ok( wait_for_item(), "it did not come to its list\n" );
+        ok( read_registers( 0, &second ), "GetThreadContext: error %lu\n", GetLastError() );
+        ok( first.Rip == second.Rip && first.Rsp == second.Rsp, "5 the registers were %llx and %llx, then %llx and %llx\n",
+            first.Rip, first.Rsp, second.Rip, second.Rsp );
+        run_all( 1 );
+    }
+}
+
+START_TEST( scenario_context_new_set )
+{
+    CONTEXT context;
+    int i, k, failed = 0;
+
+    if (!begin_test( WORKERS )) return;
+    for (i = 0; i < WORKERS; i++)
+    {
+        if (!make( i )) return;
+        failed += !read_registers( i, &context );
+        for (k = 0; k < SETS; k++) failed += !set_registers( i, &context );
+    }
+    ok( !failed, "%d calls failed\n", failed );
+    run_all( WORKERS );
+}
+
+static DWORD WINAPI set_on( void *arg )
+{
+    CONTEXT context;
+    DWORD failed;
+    int k;
+
+    (void)arg;
+    failed = !read_registers( 0, &context );
+    for (k = 0; k < SETS; k++) failed += !set_registers( 0, &context );
+    return failed;
+}
+
+START_TEST( scenario_context_new_suspended )
+{
+    HANDLE setter;
+    DWORD failed;
+    int i, k;
+
+    for (i = 0; i < WORKERS; i++)
+    {
+        if (!begin_test( 1 ) || !make( 0 )) return;
+        setter = CreateThread( NULL, 0, set_on, NULL, 0, NULL );
+        for (k = 0; k < SETS; k++)
+        {
+            if (SuspendThread( workers[0].thread ) == ~0u || ResumeThread( workers[0].thread ) == ~0u) break;
+        }
+        ok( k == SETS, "SuspendThread or ResumeThread: error %lu\n", GetLastError() );
+        ok( !WaitForSingleObject( setter, 3 * WAIT_BOUND ) && GetExitCodeThread( setter, &failed ) && !failed,
+            "%lu calls failed\n", failed );
+        CloseHandle( setter );
+        run_all( 1 );
+    }
+}
+
+static volatile DWORD attaching;                /* the id of the worker's thread */
+static volatile LONG attached;
+
+/* Its thread stays here for a while, with the loader's lock. */
+static void on_dll_call( DWORD reason, BOOL process_ends )
+{
+    (void)process_ends;
+    if (reason != DLL_THREAD_ATTACH || GetCurrentThreadId() != attaching) return;
+    attached = 1;
+    run_us( MOMENT * 1000 );
+}
+
+static DWORD WINAPI nothing( void *arg )
+{
+    (void)arg;
+    return 0;
+}
+
+static void wait_for_attach( void )
+{
+    ULONGLONG start = clock_ms();
+
+    while (!attached && clock_ms() - start < MOMENT) SwitchToThread();
+}
+
+/* It is in its DllMain, or has not begun at all. */
+static BOOL make_attaching( HMODULE *probe )
+{
+    if (!begin_test( 1 ) || !(*probe = kit_load_probe( on_dll_call ))) return FALSE;
+    if (!worker_create( &workers[0], sched.list, body, &ran[0], CREATE_SUSPENDED )) return FALSE;
+    attaching = workers[0].tid;
+    ok( ResumeThread( workers[0].thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
+    wait_for_attach();
+    return TRUE;
+}
+
+static void begin_another( void )
+{
+    HANDLE thread = CreateThread( NULL, 0, nothing, NULL, 0, NULL );
+
+    ok( !WaitForSingleObject( thread, WAIT_BOUND ), "no thread begins any more\n" );
+    CloseHandle( thread );
+}
+
+/* It has not begun, so it has no locks, and other threads begin after it. Here its DllMain runs before, and a thread that is
+   terminated with the loader's lock keeps it [seen: Wine]. */
+START_TEST( scenario_context_new_killed )
+{
+    HMODULE probe;
+
+    if (!make_attaching( &probe )) return;
+    ok( TerminateThread( workers[0].thread, 7 ) && worker_wait( &workers[0], WAIT_BOUND ), "error %lu\n", GetLastError() );
+    begin_another();
+    ok( sched_start( &sched ) && sched_join( &sched ) && worker_delete( &workers[0] ), "it did not come to its list\n" );
+    ok( !ran[0], "5 it ran\n" );
+    sched_free( &sched );
+    FreeLibrary( probe );
+}
+
+START_TEST( scenario_context_new_stopped )
+{
+    HMODULE probe;
+
+    if (!make_attaching( &probe )) return;
+    ok( !SuspendThread( workers[0].thread ), "SuspendThread: error %lu\n", GetLastError() );
+    begin_another();
+    ok( ResumeThread( workers[0].thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
+    run_all( 1 );
+    FreeLibrary( probe );
+}
+
+/* Such a thread has not begun, and nobody waits for that [doc: CREATE_SUSPENDED]. */
+START_TEST( scenario_context_new_made_suspended )
+{
+    CONTEXT context;
+    DWORD count;
+
+    if (!begin_test( 1 )) return;
+    if (!ok( worker_create( &workers[0], sched.list, body, &ran[0], CREATE_SUSPENDED ), "error %lu\n", GetLastError() )) return;
+    ok( read_registers( 0, &context ), "GetThreadContext: error %lu\n", GetLastError() );
+    ok( set_registers( 0, &context ), "SetThreadContext: error %lu\n", GetLastError() );
+    count = SuspendThread( workers[0].thread );
+    ok( count == 1, "SuspendThread: %lu\n", count );
+    ok( ResumeThread( workers[0].thread ) == 2 && ResumeThread( workers[0].thread ) == 1, "ResumeThread: error %lu\n",
+        GetLastError() );
+    run_all( 1 );
+}
+
+/* With the lock of the loader no thread begins [doc: DllMain], and whoever has it must not wait for that. */
+START_TEST( scenario_context_new_loader )
+{
+    CONTEXT context;
+    BOOL made, read;
+
+    if (!begin_test( 1 )) return;
+    kit_lock_loader();
+    made = make( 0 );
+    read = made && read_registers( 0, &context );
+    kit_unlock_loader();
+    if (!made) return;
+    ok( read, "GetThreadContext: error %lu\n", GetLastError() );
+    run_all( 1 );
+}
