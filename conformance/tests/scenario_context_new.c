@@ -11,9 +11,9 @@
 #include "../umslib.h"
 #include "scenario_kit.h"
 
-#define WORKERS 12
-#define SETS    20
-#define MOMENT  200                             /* ms */
+#define WORKERS  12
+#define SETS     20
+#define MOMENT   200                             /* ms */
 
 static struct worker workers[WORKERS];
 static struct sched sched;
@@ -108,6 +108,49 @@ START_TEST( scenario_context_new_set )
     }
     ok( !failed, "%d calls failed\n", failed );
     run_all( WORKERS );
+}
+
+static volatile LONG landed;
+static BYTE stack[0x10000] __attribute__((aligned( 16 )));
+
+static void landing( void )
+{
+    InterlockedIncrement( &landed );
+    ExitThread( 3 );
+}
+
+/* Registers that nobody has read before. */
+static BOOL set_elsewhere( int i )
+{
+    CONTEXT context = { .ContextFlags = CONTEXT_CONTROL };
+
+    context.SegCs  = 0x33;
+    context.SegSs  = 0x2b;
+    context.EFlags = 0x202;
+    context.Rip    = (ULONG_PTR)landing;
+    context.Rsp    = (ULONG_PTR)&stack[sizeof(stack) - 0x28];     /* as behind a call */
+    return SetThreadContext( workers[i].thread, &context );
+}
+
+START_TEST( scenario_context_new_elsewhere )
+{
+    DWORD code;
+    int i;
+
+    for (i = 0; i < WORKERS; i++)
+    {
+        if (!begin_test( 1 ) || !make( 0 )) return;
+        landed = 0;
+        ok( set_elsewhere( 0 ), "SetThreadContext: error %lu\n", GetLastError() );
+        ok( wait_for_item(), "it did not come to its list\n" );
+        ok( !landed, "5 it ran before it was executed\n" );
+        ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+        ok( landed == 1 && !ran[0], "5 it did not begin where it was set to\n" );
+        ok( worker_wait( &workers[0], WAIT_BOUND ) && GetExitCodeThread( workers[0].thread, &code ) && code == 3,
+            "it did not end\n" );
+        ok( worker_delete( &workers[0] ), "error %lu\n", GetLastError() );
+        sched_free( &sched );
+    }
 }
 
 static DWORD WINAPI set_on( void *arg )
