@@ -194,6 +194,7 @@ static void note_stack( ULONG64 rsp )
     int i;
 
     if (!VirtualQuery( (void *)rsp, &info, sizeof(info) ) || info.State != MEM_COMMIT || rsp & 7) return;
+    if (info.Protect & (PAGE_GUARD | PAGE_NOACCESS)) return;
     for (i = 0; i < CRASH_WORDS && rsp + i * 8 < (ULONG64)info.BaseAddress + info.RegionSize; i++)
         shared->crash_stack[i] = ((ULONG64 *)rsp)[i];
 }
@@ -203,12 +204,12 @@ static LONG WINAPI crash_filter( EXCEPTION_POINTERS *pointers )
     const EXCEPTION_RECORD *record = pointers->ExceptionRecord;
     MEMORY_BASIC_INFORMATION info;
 
+    shared->crash = record->ExceptionCode;      /* first: the rest may fail in its turn */
+    shared->crash_thread = GetCurrentThreadId();
     shared->crash_at = (ULONG64)record->ExceptionAddress;
     if (VirtualQuery( record->ExceptionAddress, &info, sizeof(info) )) shared->crash_base = (ULONG64)info.AllocationBase;
     note_stack( pointers->ContextRecord->Rsp );
-    shared->crash_thread = GetCurrentThreadId();
-    shared->crash = record->ExceptionCode;
-    TerminateProcess( GetCurrentProcess(), pointers->ExceptionRecord->ExceptionCode );
+    TerminateProcess( GetCurrentProcess(), record->ExceptionCode );
     return EXCEPTION_EXECUTE_HANDLER;
 }
 

@@ -1,11 +1,12 @@
 /*
- * Scenarios: GetThreadContext and SetThreadContext of a worker that nobody has executed yet.
+ * Scenarios: the registers of a worker that nobody has executed yet are read and set, and it is suspended or terminated.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A worker runs when a scheduler executes it [doc: User-Mode Scheduling], so its registers are the same from its creation to
- * its first execution [guess]. Whoever sets those that were read changes nothing [doc: SetThreadContext].
+ * its first execution, and it begins with those that were set last [guess]. Whoever sets those that were read changes nothing
+ * [doc: SetThreadContext].
  */
 #include <string.h>
 #include "../umslib.h"
@@ -13,7 +14,7 @@
 
 #define WORKERS  12
 #define SETS     20
-#define MOMENT   200                             /* ms */
+#define MOMENT   200                            /* ms */
 
 static struct worker workers[WORKERS];
 static struct sched sched;
@@ -27,7 +28,13 @@ static void body( struct worker *worker )
 
 static BOOL make( int i )
 {
-    return worker_create( &workers[i], sched.list, body, &ran[i], 0 );
+    return ok( worker_create( &workers[i], sched.list, body, &ran[i], 0 ), "no worker, error %lu\n", GetLastError() );
+}
+
+static BOOL make_suspended( void )
+{
+    return ok( worker_create( &workers[0], sched.list, body, &ran[0], CREATE_SUSPENDED ), "no worker, error %lu\n",
+               GetLastError() );
 }
 
 static BOOL read_registers( int i, CONTEXT *context )
@@ -59,8 +66,7 @@ static BOOL begin_test( int count )
     memset( &sched, 0, sizeof(sched) );
     memset( ran, 0, sizeof(ran) );
     sched.expect = count;
-    if (!need( EnterUmsSchedulingMode ) || !sched_init( &sched )) return FALSE;
-    return TRUE;
+    return need( EnterUmsSchedulingMode ) && ok( sched_init( &sched ), "no scheduler, error %lu\n", GetLastError() );
 }
 
 static void run_all( int count )
@@ -216,7 +222,7 @@ static void wait_for_attach( void )
 static BOOL make_attaching( HMODULE *probe )
 {
     if (!begin_test( 1 ) || !(*probe = kit_load_probe( on_dll_call ))) return FALSE;
-    if (!worker_create( &workers[0], sched.list, body, &ran[0], CREATE_SUSPENDED )) return FALSE;
+    if (!make_suspended()) return FALSE;
     attaching = workers[0].tid;
     ok( ResumeThread( workers[0].thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
     wait_for_attach();
@@ -231,7 +237,7 @@ static void begin_another( void )
     CloseHandle( thread );
 }
 
-/* It has not begun, so it has no locks, and other threads begin after it. Here its DllMain runs before, and a thread that is
+/* It has not begun, so it has no locks, and other threads begin after it [guess]. Here its DllMain runs before, and a thread that is
    terminated with the loader's lock keeps it [seen: Wine]. */
 START_TEST( scenario_context_new_killed )
 {
@@ -246,6 +252,7 @@ START_TEST( scenario_context_new_killed )
     FreeLibrary( probe );
 }
 
+/* The same of one that is suspended [guess]. */
 START_TEST( scenario_context_new_stopped )
 {
     HMODULE probe;
@@ -265,7 +272,7 @@ START_TEST( scenario_context_new_made_suspended )
     DWORD count;
 
     if (!begin_test( 1 )) return;
-    if (!ok( worker_create( &workers[0], sched.list, body, &ran[0], CREATE_SUSPENDED ), "error %lu\n", GetLastError() )) return;
+    if (!make_suspended()) return;
     ok( read_registers( 0, &context ), "GetThreadContext: error %lu\n", GetLastError() );
     ok( set_registers( 0, &context ), "SetThreadContext: error %lu\n", GetLastError() );
     count = SuspendThread( workers[0].thread );
@@ -275,18 +282,24 @@ START_TEST( scenario_context_new_made_suspended )
     run_all( 1 );
 }
 
-/* With the lock of the loader no thread begins [doc: DllMain], and whoever has it must not wait for that. */
+/* With the lock of the loader no thread begins [doc: DllMain], and whoever has it must not wait for that. Registers are set, or
+   the call fails: the worker runs once, and not before it is executed. */
 START_TEST( scenario_context_new_loader )
 {
     CONTEXT context;
-    BOOL made, read;
+    BOOL made, read, set;
 
     if (!begin_test( 1 )) return;
     kit_lock_loader();
     made = make( 0 );
     read = made && read_registers( 0, &context );
+    set = made && set_elsewhere( 0 );
     kit_unlock_loader();
     if (!made) return;
-    ok( read, "GetThreadContext: error %lu\n", GetLastError() );
-    run_all( 1 );
+    ok( read, "GetThreadContext failed\n" );
+    ok( wait_for_item() && !landed && !ran[0], "5 it ran before it was executed\n" );
+    ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+    ok( landed == set && ran[0] == !set, "5 it ran %ld times here, %ld there, set: %d\n", ran[0], landed, set );
+    ok( worker_wait( &workers[0], WAIT_BOUND ) && worker_delete( &workers[0] ), "it did not end\n" );
+    sched_free( &sched );
 }

@@ -25,9 +25,11 @@ void ums_let_others_go_on( struct ums_context *self )
     ums_hold_self( self, 1 );
 }
 
-/* The state leaves STARTING once: when the worker parks, or its thread is terminated. One that the program has suspended does
-   not begin, and whoever resumes it meanwhile acts on it in the middle of this call, as on Windows. The calling thread holds
-   nothing here. If it has the loader's lock, or another thread that waits for it, no thread begins. */
+/* The state leaves STARTING once: when the worker parks, or its thread is terminated. Nobody wakes the caller, which looks again and
+   again, so nothing can be lost; it holds nothing, and may be stopped here. One that stands here is terminated when it has left.
+   The context may be deleted and be another thread's meanwhile: its memory stays, and the id tells. One that the program has
+   suspended does not begin; if it is resumed right behind the look, it may be stopped in its start, as it was before. If the caller
+   has the loader's lock no thread begins; if a thread has it that waits for the caller, this ends with patience. */
 int ums_wait_for_start( const struct ums_context *target )
 {
     uint32_t tid = atomic_load( &target->tid );
