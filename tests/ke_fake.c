@@ -29,7 +29,7 @@ int fake_commit_fails, fake_event_fails;
 _Thread_local void (*fake_on_event_set)( void *event );
 _Thread_local int64_t (*fake_on_clock)( int64_t now );
 _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word, int all );
-_Thread_local enum ke_sleep (*fake_on_look)( struct ke_place *place );
+_Thread_local fake_look *fake_on_look;
 _Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
 
 /* What GS points at: each thread has one, and a carrier has the worker's. */
@@ -221,10 +221,10 @@ uint32_t ke_host_thread( void )
     return 0;
 }
 
-enum ke_sleep ke_find_sleep( uint32_t host_thread, struct ke_place *place )
+enum ke_sleep ke_find_sleep( uint32_t host_thread, const _Atomic uint32_t *park, struct ke_place *place )
 {
     (void)host_thread;
-    return fake_on_look ? fake_on_look( place ) : KE_UNKNOWN;
+    return fake_on_look ? fake_on_look( park, place ) : KE_UNKNOWN;
 }
 
 void ke_thread_enters( struct ums_context *context )

@@ -32,7 +32,8 @@ extern _Thread_local int64_t (*fake_on_clock)( int64_t now );       /* may chang
 int64_t fake_no_time_passes( int64_t now );     /* for it: no call takes long, however slow the machine is */
 extern _Thread_local void (*fake_on_wake)( _Atomic uint32_t *word, int all );
 /* what the host says of the home thread; without it: nothing */
-extern _Thread_local enum ke_sleep (*fake_on_look)( struct ke_place *place );
+typedef enum ke_sleep fake_look( const _Atomic uint32_t *park, struct ke_place *place );
+extern _Thread_local fake_look *fake_on_look;
 /* called before the thread sleeps on the word; 0: it does not */
 extern _Thread_local int (*fake_on_wait)( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
 

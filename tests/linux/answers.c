@@ -1,12 +1,16 @@
 /*
- * answers: a thread that waits for the wineserver's answer to an ordinary request is told from one
- * that waits for something that may take long. ke_sleep.c alone, in a program without UMS.
+ * answers: a thread that waits for the wineserver's answer to an ordinary request, or was woken in its parking
+ * place and has not run yet, is told from one that waits for something that may take long. ke_sleep.c
+ * alone, in a program without UMS.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * ke_sleep.c knows an answer by its size and by where it is read to, which are Wine's own business: a
  * Wine that changes them would have workers reported as blocked in quick calls.
+ *
+ * No program can make Linux take long to let a woken thread run. The looks are at a thread that sleeps on
+ * a word: whether that word is its parking place is all that ke_sleep.c knows.
  */
 #include <windows.h>
 #include "core/ums_core.h"
@@ -16,12 +20,15 @@
 
 #define LIMIT  20000                            /* ms */
 #define ENOUGH 20                               /* sleeps that are seen of one kind */
+#define FUTEX_WAIT_PRIVATE 128
+#define FUTEX_WAKE_PRIVATE 129
 
 static volatile LONG host_thread, stop;
 static volatile LONG64 rounds;
 static HANDLE event, stopped;
 static int ends[2];                             /* of a pipe of Linux */
 static char bytes[64];                          /* as many as in an answer */
+static _Atomic uint32_t bed, other_bed;
 
 /* what ke_sleep.c asks ke_win32.c for */
 int ke_parks_outside( void ) { return 1; }
@@ -46,6 +53,11 @@ static void wait_long( void )
 static void read_pipe( void )
 {
     linux_call( LINUX_READ, ends[0], (uint64_t)bytes, sizeof(bytes), 0 );
+}
+
+static void sleep_on_word( void )
+{
+    while (!bed) linux_call( LINUX_FUTEX, (uint64_t)&bed, FUTEX_WAIT_PRIVATE, 0, 0 );
 }
 
 static DWORD WINAPI other_thread( void *arg )
@@ -80,7 +92,7 @@ static struct seen watch( void (*what)( void ), void (*end)( void ), BOOL in_a_r
     while ((in_a_row || seen.answers < ENOUGH) && seen.asleep < ENOUGH && GetTickCount64() - begin < LIMIT)
     {
         if (!host_thread) continue;
-        switch (ke_find_sleep( (uint32_t)host_thread, &place ))
+        switch (ke_find_sleep( (uint32_t)host_thread, &other_bed, &place ))
         {
         case KE_AWAITS_ANSWER: seen.answers++; if (in_a_row) seen.asleep = 0; break;
         case KE_ASLEEP:        seen.asleep++; break;
@@ -103,6 +115,19 @@ static void write_pipe( void )
     linux_call( LINUX_WRITE, ends[1], (uint64_t)bytes, sizeof(bytes), 0 );
 }
 
+/* The thread has been seen asleep, and nobody has woken it yet. */
+static int seen_parked;
+
+static void look_at_bed_and_wake( void )
+{
+    struct ke_place place;
+    int i;
+
+    for (i = 0; i < ENOUGH; i++) seen_parked += ke_find_sleep( (uint32_t)host_thread, &bed, &place ) == KE_AWAKE;
+    bed = 1;
+    linux_call( LINUX_FUTEX, (uint64_t)&bed, FUTEX_WAKE_PRIVATE, 1, 0 );
+}
+
 int main( void )
 {
     struct seen seen;
@@ -120,5 +145,8 @@ int main( void )
     seen = watch( read_pipe, write_pipe, TRUE );
     ok( seen.asleep == ENOUGH, "a thread that reads a pipe: %d times to wait for the answer, %d times asleep at last",
         seen.answers, seen.asleep );
+    seen = watch( sleep_on_word, look_at_bed_and_wake, TRUE );
+    ok( seen.asleep == ENOUGH, "a thread that sleeps on a word: %d times asleep on another one", seen.asleep );
+    ok( seen_parked == ENOUGH, "a thread in its parking place: %d times of %d", seen_parked, ENOUGH );
     return test_end();
 }

@@ -18,6 +18,7 @@
 #define LINUX_IOCTL      16
 #define LINUX_PIPE       22
 #define LINUX_GETTID     186
+#define LINUX_FUTEX      202
 #define LINUX_GETDENTS64 217
 #define LINUX_EXIT_GROUP 231
 #define LINUX_USERFAULTFD 323

@@ -167,25 +167,26 @@ static const struct look
 
 static int looked;
 
-static enum ke_sleep look_once( struct ke_place *place )
+static enum ke_sleep look_once( const _Atomic uint32_t *park, struct ke_place *place )
 {
     const struct look *look = &looks[looked < LOOKS ? looked : LOOKS];
 
+    assert_ptr_equal( park, &context->park.token );
     looked++;
     place->sp = place->pc = look->place;
     return look->how;
 }
 
-static enum ke_sleep no_answer( struct ke_place *place )
+static enum ke_sleep no_answer( const _Atomic uint32_t *park, struct ke_place *place )
 {
-    (void)place;
+    (void)park; (void)place;
     looked++;
     return KE_AWAITS_ANSWER;
 }
 
-static enum ke_sleep says_nothing( struct ke_place *place )
+static enum ke_sleep says_nothing( const _Atomic uint32_t *park, struct ke_place *place )
 {
-    (void)place;
+    (void)park; (void)place;
     looked++;
     return KE_UNKNOWN;
 }
@@ -204,7 +205,7 @@ static int a_grace_period_later( _Atomic uint32_t *word, uint32_t value, const i
     return 0;
 }
 
-static void run_with_looks_at( enum ke_sleep (*look)( struct ke_place *place ), int64_t grace,
+static void run_with_looks_at( fake_look *look, int64_t grace,
                                int (*wait)( _Atomic uint32_t *, uint32_t, const int64_t * ) )
 {
     looked = added = 0;
@@ -221,7 +222,7 @@ static void run_with_looks_at( enum ke_sleep (*look)( struct ke_place *place ), 
     tear_down();
 }
 
-static void run_with_looks( enum ke_sleep (*look)( struct ke_place *place ), int64_t grace )
+static void run_with_looks( fake_look *look, int64_t grace )
 {
     run_with_looks_at( look, grace, a_grace_period_later );
 }
@@ -236,10 +237,11 @@ void who_waits_for_a_processor_is_not_blocked( void **state )
 /* How long after the look before each look came. */
 static int64_t looked_at[8];
 
-static enum ke_sleep note_the_time( struct ke_place *place )
+static enum ke_sleep note_the_time( const _Atomic uint32_t *park, struct ke_place *place )
 {
     static const uint64_t places[] = { 1, 2, 3, 4, 4 };
 
+    (void)park;
     looked_at[looked] = added;
     place->sp = place->pc = places[looked++];
     return KE_ASLEEP;

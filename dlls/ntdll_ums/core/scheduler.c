@@ -103,15 +103,17 @@ static int take_blocked( struct ums_scheduler *s, uint64_t word )
    thread that waits for a CPU on a busy machine is not, and may hold a lock that its SchedulerProc
    needs. So the worker is taken if its thread slept in the same place at two looks. The second one
    comes soon after the first; if the thread is elsewhere by then it makes progress, and the next look
-   can wait. Where the host cannot tell, the call's time alone tells, and has to be longer. The thread may wake
-   up right after the second look. Then it has slept, and clients expect reports of calls that are already over. */
+   can wait. Its parking place is no such place: the state becomes INKERNEL before the thread is woken there, and a
+   thread that parks has another state. So the thread was woken and has not run yet. Where the host
+   cannot tell, the call's time alone tells, and has to be longer. The thread may wake up right after
+   the second look. Then it has slept, and clients expect reports of calls that are already over. */
 static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
 {
     struct ke_place place;
     int again;
 
     if (ums_grace < LOOK_TAKES) return 1;
-    switch (ke_find_sleep( atomic_load( &w->host_thread ), &place ))
+    switch (ke_find_sleep( atomic_load( &w->host_thread ), &w->park.token, &place ))
     {
     case KE_UNKNOWN:
         return now - watch->since >= ums_grace_unseen;

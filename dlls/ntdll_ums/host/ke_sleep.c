@@ -98,12 +98,15 @@ static void read_sleep( uint32_t host_thread, struct sleep *sleep )
     parse( text, sleep );
 }
 
-enum ke_sleep ke_find_sleep( uint32_t host_thread, struct ke_place *place )
+/* Linux wakes a thread in two steps, and shows it as asleep between them. The second one is taken by the thread's
+   processor. In a virtual machine that one may stand still for some ms: the host runs something else. */
+enum ke_sleep ke_find_sleep( uint32_t host_thread, const _Atomic uint32_t *park, struct ke_place *place )
 {
     struct sleep sleep;
 
     read_sleep( host_thread, &sleep );
     if (sleep.how != KE_ASLEEP) return sleep.how;
+    if (sleep.call == LINUX_FUTEX && sleep.args[0] == (uint64_t)park) return KE_AWAKE;
     if (sleep.call == LINUX_READ && sleep.args[2] == ANSWER_SIZE &&
         sleep.args[1] - sleep.place.sp < FRAME_SIZE) return KE_AWAITS_ANSWER;
     *place = sleep.place;

@@ -18,7 +18,6 @@
 #define UMS_CHANNEL LOG_CHANNEL_worker
 #include "private/trace.h"
 
-#define LINUX_FUTEX        202
 #define FUTEX_WAIT_PRIVATE 128
 #define FUTEX_WAKE_PRIVATE 129
 #define LINUX_EAGAIN       11

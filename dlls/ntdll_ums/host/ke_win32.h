@@ -128,6 +128,7 @@ void ke_warden_stops( uint32_t thread, int stops );
 #define LINUX_SIGQUIT  3
 #define LINUX_SIGUSR1  10
 #define LINUX_GETTID   186
+#define LINUX_FUTEX    202
 
 /* switch_x86_64.S */
 int32_t ke_switch_home( struct ums_context *w,
