@@ -90,10 +90,10 @@ enum ke_sleep
     KE_ASLEEP
 };
 
-/* What does a thread do inside a call, for which it was woken from its sleep on *park? If it sleeps, *place
-   says where; two different sleeps may have the same place. A host may show a thread that has been woken as asleep
-   until a processor has noticed. So a thread that sleeps in ke_wait on *park counts as awake. Enters
-   the kernel. */
+/* What does a thread do inside a call? If it sleeps, *place says where; two different sleeps may have the same
+   place. park: the word that it was woken on, if it was woken for the call. A host may show it as asleep there
+   until a processor has noticed; so a thread that sleeps in ke_wait on *park is KE_AWAKE. Enters the
+   kernel. */
 enum ke_sleep ke_find_sleep( uint32_t host_thread, const _Atomic uint32_t *park, struct ke_place *place );
 
 /* Does a thread sleep in a page fault, outside any call? *place says where. 0 also if it has ended. */

@@ -103,8 +103,10 @@ static int take_blocked( struct ums_scheduler *s, uint64_t word )
    thread that waits for a CPU on a busy machine is not, and may hold a lock that its SchedulerProc
    needs. So the worker is taken if its thread slept in the same place at two looks. The second one
    comes soon after the first; if the thread is elsewhere by then it makes progress, and the next look
-   can wait. Its parking place is no such place: the state becomes INKERNEL before the thread is woken there, and a
-   thread that parks has another state. So the thread was woken and has not run yet. Where the host
+   can wait. Its parking place is no such place: this thread makes the state INKERNEL, then wakes the other one
+   there, then looks; and a thread that parks again changes the word first, so that the exchange in take_blocked
+   fails. So a thread that sleeps there was woken and will run. If it is suspended instead it sleeps elsewhere, and
+   of one that was terminated the host tells nothing: both are taken as before. Where the host
    cannot tell, the call's time alone tells, and has to be longer. The thread may wake up right after
    the second look. Then it has slept, and clients expect reports of calls that are already over. */
 static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )

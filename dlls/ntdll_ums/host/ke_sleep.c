@@ -99,7 +99,7 @@ static void read_sleep( uint32_t host_thread, struct sleep *sleep )
 }
 
 /* Linux wakes a thread in two steps, and shows it as asleep between them. The second one is taken by the thread's
-   processor. In a virtual machine that one may stand still for some ms: the host runs something else. */
+   processor, which in a virtual machine may stand still meanwhile: the host runs something else. */
 enum ke_sleep ke_find_sleep( uint32_t host_thread, const _Atomic uint32_t *park, struct ke_place *place )
 {
     struct sleep sleep;
