@@ -1,11 +1,13 @@
 /*
  * factory_foreign: the process whose factory it is answers a waiter of another process with more
- * packets than that one has room for. It must be refused, and nothing be copied.
+ * packets than that one has room for, or not at all; and the page behind the handle names another
+ * process of the same id, or another factory in the same slot. The waiter must be refused, and nothing be
+ * copied.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The factory is a true one, and so is the answer, up to one number: what the page behind the handle
+ * The factory is a true one, and so is the answer, up to one number: what the page
  * names as the code for strangers is code of ours. A process without the shim writes that there; with
  * it the handle is none of a section.
  */
@@ -25,10 +27,11 @@
 UMS_NTDLL_FACTORY_EXPORTS( X )
 #undef X
 
-/* The forger writes it, and has ended before a stranger comes; the main thread waits for each of them,
-   so that there is one thread at a time in lying_entry, and it sees what was set before. */
+/* The main thread sets them while there is no stranger: it waits for each of them. So there is one thread at a
+   time in lying_entry, and it sees what was set before. */
 static DWORD (WINAPI *true_entry)( void *request );
 static DWORD lie;
+static BOOL silent;                     /* as if the process had ended before the call */
 static volatile LONG lies;
 
 static void load_shim( void )
@@ -64,22 +67,20 @@ static int be_stranger( HANDLE factory )
     return count == ROOM && got.packets[0].KeyContext == (void *)5 ? GOT_IT : OTHER_PACKET;
 }
 
-/* The one pointer into the shim on the page leads to the code for strangers. */
-static int be_forger( HANDLE factory, HANDLE owner, ULONG_PTR begin, ULONG_PTR end, ULONG_PTR entry,
+/* Writes next over the one word of the page that is one of [begin, end). */
+static int be_forger( HANDLE factory, HANDLE owner, ULONG_PTR begin, ULONG_PTR end, ULONG_PTR next,
                       void *remember )
 {
     ULONG_PTR *page = MapViewOfFile( factory, FILE_MAP_READ | FILE_MAP_WRITE, 0, 0, PAGE );
-    SIZE_T i;
+    SIZE_T i, n = 0, found = 0;
 
     if (!page) return 10;
     for (i = 0; i < PAGE / sizeof(*page); i++)
-    {
-        if (page[i] < begin || page[i] >= end) continue;
-        if (!WriteProcessMemory( owner, remember, &page[i], sizeof(page[i]), NULL )) return 11;
-        page[i] = entry;
-        return 0;
-    }
-    return 12;
+        if (page[i] >= begin && page[i] < end) found = i, n++;
+    if (n != 1) return 12;
+    if (!WriteProcessMemory( owner, remember, &page[found], sizeof(*page), NULL )) return 11;
+    page[found] = next;
+    return 0;
 }
 
 static int be_other( char **argv )
@@ -115,7 +116,7 @@ static DWORD run_other( const char *arguments )
 /* A request has the room, how many packets there are, and whose thread waits. */
 static DWORD WINAPI lying_entry( void *request )
 {
-    DWORD ret = true_entry( request ), *words = request;
+    DWORD ret = silent ? 0 : true_entry( request ), *words = request;
     int i;
 
     for (i = 0; i < 64; i++)
@@ -128,21 +129,29 @@ static DWORD WINAPI lying_entry( void *request )
     return ret;
 }
 
-static void lead_strangers_to_us( HANDLE factory )
+/* Returns what was there. */
+static void *forge( HANDLE factory, const void *begin, const void *end, const void *next )
 {
-    BYTE *module = (BYTE *)GetModuleHandleA( "ntdll_ums.dll" );
-    const IMAGE_NT_HEADERS *nt = (void *)(module + ((IMAGE_DOS_HEADER *)module)->e_lfanew);
     HANDLE self = NULL;
     char arguments[MAX_PATH];
+    void *was = NULL;
     DWORD code;
 
     DuplicateHandle( GetCurrentProcess(), GetCurrentProcess(), GetCurrentProcess(), &self, 0, TRUE,
                      DUPLICATE_SAME_ACCESS );
-    snprintf( arguments, sizeof(arguments), "forger %p %p %p %p %p %p", factory, self, module,
-              module + nt->OptionalHeader.SizeOfImage, lying_entry, &true_entry );
+    snprintf( arguments, sizeof(arguments), "forger %p %p %p %p %p %p", factory, self, begin, end, next, &was );
     code = run_other( arguments );
-    ok( !code && true_entry, "the factory's page is not as it was: exit code %lu", code );
+    ok( !code && was, "the factory's page is not as it was: exit code %lu", code );
     CloseHandle( self );
+    return was;
+}
+
+static void lead_strangers_to_us( HANDLE factory )
+{
+    BYTE *module = (BYTE *)GetModuleHandleA( "ntdll_ums.dll" );
+    const IMAGE_NT_HEADERS *nt = (void *)(module + ((IMAGE_DOS_HEADER *)module)->e_lfanew);
+
+    true_entry = forge( factory, module, module + nt->OptionalHeader.SizeOfImage, lying_entry );
 }
 
 static DWORD ask( HANDLE port, HANDLE factory )
@@ -152,6 +161,37 @@ static DWORD ask( HANDLE port, HANDLE factory )
     snprintf( arguments, sizeof(arguments), "stranger %p", factory );
     PostQueuedCompletionStatus( port, 0, 5, NULL );
     return run_other( arguments );
+}
+
+/* The page says that the process began later, or that the factory is a later one: then the process with that id is
+   another one, or the slot has another factory. Its packet stays for the next stranger. */
+static void ask_another( HANDLE port, HANDLE factory, const char *what, const char *value )
+{
+    DWORD code;
+
+    forge( factory, value, value + 1, value + 1 );
+    code = ask( port, factory );
+    ok( code == REFUSED, "another %s: exit code %#lx", what, code );
+    forge( factory, value + 1, value + 2, value );
+}
+
+/* The thread ends without a word. */
+static void ask_in_vain( HANDLE port, HANDLE factory )
+{
+    DWORD code;
+
+    silent = TRUE;
+    code = ask( port, factory );
+    ok( code == REFUSED, "no answer: exit code %#lx", code );
+    silent = FALSE;
+}
+
+static const char *time_of_birth( void )
+{
+    FILETIME birth = { 0 }, end, kernel, user;
+
+    GetProcessTimes( GetCurrentProcess(), &birth, &end, &kernel, &user );
+    return (const char *)((ULONG_PTR)birth.dwHighDateTime << 32 | birth.dwLowDateTime);
 }
 
 static void NTAPI no_worker( void *arg )
@@ -172,7 +212,10 @@ int main( int argc, char **argv )
         "no factory" );
     ok( DuplicateHandle( GetCurrentProcess(), factory, GetCurrentProcess(), &inherited, 0, TRUE,
                          DUPLICATE_SAME_ACCESS ), "no handle to inherit" );
+    ask_another( port, inherited, "process", time_of_birth() );
+    ask_another( port, inherited, "factory", (const char *)1 );          /* it is the first of its process */
     lead_strangers_to_us( inherited );
+    if (!test_failures) ask_in_vain( port, inherited );
     if (!test_failures)
     {
         code = ask( port, inherited );

@@ -1,13 +1,16 @@
 #!/bin/sh
-# rights.sh UMSRUN ODD: a process with more rights than its user reads no ums.conf and follows no path. Its rights: an
-# effective group that is not its own, kept over exec, for which Linux sets AT_SECURE. Skips (77) who may not do that.
+# rights.sh UMSRUN ODD UMSINFO: a process with more rights than its user reads no ums.conf and follows no path. Its
+# rights: an effective group that is not its own, kept over exec, for which Linux sets AT_SECURE. Nor does one that cannot
+# find out: its /proc/self/auxv is a socket, which cannot be opened. Skips (77) where that is not allowed.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
 umsrun=$1
 . "$(dirname "$0")/common.sh"
 cp "$2" odd.exe
-setpriv --egid 65534 --keep-groups true 2> err || { cat err; exit 77; }
+cp "$3" umsinfo.exe
+cp "$(dirname "$3")/kernel32_ums.dll" "$(dirname "$3")/ntdll_ums.dll" .
+{ setpriv --egid 65534 --keep-groups true && unshare --mount true; } 2> err || { cat err; exit 77; }
 
 # Wine's own loader: a shell script in front of it gives the rights back, and the unpacked Wine has one for each process
 loader=/usr/lib/wine/wine64
@@ -19,7 +22,13 @@ cat > with_rights << END
 export WINEPREFIX='$build/prefix-host' WINEDEBUG=-all TZ=Asia/Kabul
 exec \$RIGHTS '$loader' "\$@"
 END
-chmod +x with_rights
+# the process keeps its number; a program that umsrun starts would have another
+cat > not_told << 'END'
+#!/bin/sh
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+exec unshare --mount sh -c 'mount --bind socket /proc/$$/auxv && exec "$@"' sh "$@"
+END
+chmod +x with_rights not_told
 run=$PWD/with_rights
 
 conf 'UMS_ENGINE=handoff' 'root:x:0:0'
@@ -36,4 +45,21 @@ ended 0 2 'more rights'
 said 'more rights' 'UMS_LOG_FILE is not followed' 'more rights'
 said 'more rights' 'active, engine=carry hook=stubs'
 [ ! -e log-file ] || wrong 'more rights: a file'
+
+# tells RIGHTS LINES...
+tells()
+{
+    begin out err env "RIGHTS=$1" "$run" umsinfo.exe
+    [ "$got" = 0 ] || wrong "umsinfo, $1: status $got"
+    what=$1
+    shift
+    for line in "$@"; do
+        tr -d '\r' < out | grep -q -- "$line" || wrong "umsinfo, $what: expected [$line]"
+    done
+}
+
+tells '' '^engine  *handoff: UMS_ENGINE asks for it' 'ums.conf was read'
+rm log-file
+tells ./not_told '^engine  *carry' 'UMS_LOG_FILE is not followed'
+[ ! -e log-file ] || wrong 'rights that cannot be found out: a file'
 exit $failed
