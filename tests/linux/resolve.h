@@ -25,14 +25,24 @@ static const char *fifo;
 static int (WINAPI *resolve)( const char *, const char *, const struct addrinfo *,
                               struct addrinfo ** );
 
-static int write_alias( int flags )
+/* Less than 0 without LINUX_O_RDWR: nobody resolves. Whoever does goes on when the alias is there. */
+static int64_t open_alias( int flags )
 {
-    int64_t fd = linux_call( LINUX_OPEN, (uint64_t)fifo, flags, 0, 0 );
+    return linux_call( LINUX_OPEN, (uint64_t)fifo, flags, 0, 0 );
+}
 
-    if (fd < 0) return 0;
+static void end_alias( int64_t fd )
+{
     linux_call( LINUX_WRITE, fd, (uint64_t)ALIAS, sizeof(ALIAS) - 1, 0 );
     linux_call( LINUX_CLOSE, fd, 0, 0, 0 );
-    return 1;
+}
+
+static inline int write_alias( int flags )
+{
+    int64_t fd = open_alias( flags );
+
+    if (fd >= 0) end_alias( fd );
+    return fd >= 0;
 }
 
 static void load_sockets( void )

@@ -8,7 +8,9 @@
  * resolve.h says how.
  *
  * early, late: ws2_32 is loaded before the shim, or after. In every second round the worker has
- * left another call before, by longjmp out of an APC.
+ * left another call before, by longjmp out of an APC. In the others the other one suspends and resumes it
+ * inside: Wine then restores what its last system call had in MXCSR and in the x87 control word, and the first
+ * worker must have its own ones afterwards.
  */
 #include "resolve.h"
 #include <ums.h>
@@ -36,8 +38,25 @@ static __attribute__((noinline)) void leave_a_call( void )
     if (!__builtin_setjmp( out_of_apc )) SleepEx( 0, TRUE );
 }
 
+#define MXCSR_TO_ZERO 0x7f80
+#define X87_TO_ZERO   0x0f7f
+
+struct words { DWORD mxcsr; WORD x87; };
+
+static struct words before, after;
+
+static inline void get_words( struct words *words )
+{
+    __asm__ __volatile__( "stmxcsr %0\n\tfnstcw %1" : "=m" (words->mxcsr), "=m" (words->x87) );
+}
+
+static inline void set_words( DWORD mxcsr, WORD x87 )
+{
+    __asm__ __volatile__( "ldmxcsr %0\n\tfldcw %1" : : "m" (mxcsr), "m" (x87) );
+}
+
 static HANDLE go_on;
-static volatile LONG waits;
+static volatile LONG waits, suspends;
 
 /* A call of its own, although its frame lies below that of the Unix call, which is over. */
 static __attribute__((noinline)) void wait_deeper( void )
@@ -54,17 +73,28 @@ static DWORD WINAPI resolver( void *arg )
     struct addrinfo *info = NULL;
 
     if (arg) leave_a_call();
+    set_words( MXCSR_TO_ZERO, X87_TO_ZERO );
+    get_words( &before );
     inside = 1;
     result = resolve( "umsname", NULL, NULL, &info );
     inside = 2;
+    get_words( &after );
     wait_deeper();
     return 0;
 }
 
 static DWORD WINAPI writer( void *arg )
 {
+    int64_t fd;
+
     (void)arg;
-    while (!write_alias( LINUX_O_WRONLY | LINUX_O_NONBLOCK )) pUmsThreadYield( NULL );
+    while ((fd = open_alias( LINUX_O_WRONLY | LINUX_O_NONBLOCK )) < 0) pUmsThreadYield( NULL );
+    if (suspends)
+    {
+        if (SuspendThread( threads[0] )) suspends = -1;
+        if (ResumeThread( threads[0] ) != 1) suspends = -1;
+    }
+    end_alias( fd );
     seen_inside = inside;
     while (!waits) pUmsThreadYield( NULL );
     SetEvent( go_on );
@@ -90,10 +120,14 @@ int main( int argc, char **argv )
     while (rounds-- && !test_failures)
     {
         waits = 0;
+        suspends = !(rounds & 1);
         run_round( resolver, rounds & 1 ? contexts : NULL, writer, give_up );
         end_round();
         ok( payload == 1, "payload %lu for a call", (DWORD)payload );
         ok( result, "the name was resolved" );
+        ok( suspends >= 0, "not suspended and resumed once" );
+        ok( (after.mxcsr & ~0x3f) == (before.mxcsr & ~0x3f) && after.x87 == before.x87, "MXCSR %#lx is %#lx, x87 %#x is %#x",
+            before.mxcsr, after.mxcsr, before.x87, after.x87 );
         if (test_failures && (rounds & 1)) printf( "it had left a call before\n" );
     }
     return test_end();
