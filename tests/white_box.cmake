@@ -79,6 +79,7 @@ function(ums_add_white_box name)
     add_dependencies(white_box_${name} native_core)     # one owner of the rules for the shared objects
 endfunction()
 
+ums_add_white_box(carrier)
 ums_add_white_box(carry)
 ums_add_white_box(completion)
 ums_add_white_box(context)

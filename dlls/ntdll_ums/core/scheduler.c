@@ -12,6 +12,7 @@
  * CARRIED, which only the carrier does, or RUNNING or INKERNEL, which one compare-and-swap decides.
  */
 
+#include "patience.h"
 #include "record/record.h"
 #include "state.h"
 
@@ -400,6 +401,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     ums_thread_id_set( context, ke_thread_id() );
     ke_thread_enters( context );
     s->idle = 0;
+    atomic_store( &s->dead_since, 0 );
     ums_record_enter( s );
     ke_set_current( context );
     return STATUS_SUCCESS;
@@ -458,6 +460,37 @@ void ums_scheduler_end( struct ums_context *context )
 
     ums_scheduler_detach( context );
     if (entered) ums_context_delete( context );
+}
+
+/* In Execute a worker is CARRIED before the new scheduler is its owner, and s may be the old one. The new one has
+   written current before its exchange, and executes no other worker before this one has left it. So a scheduler whose
+   current is another worker after the word was read did not carry this one then. If the word is still the same in the
+   end, nobody has executed the worker meanwhile. 0: it is not certain. */
+static int is_on( const struct ums_scheduler *s, const struct ums_context *w, uint64_t word )
+{
+    uint32_t i, made = ums_pool_made( &ums_scheduler_pool );
+
+    for (i = 0; i < made; i++)
+    {
+        const struct ums_scheduler *other = ums_pool_any( &ums_scheduler_pool, i );
+
+        if (other != s && other->current == w) return 0;
+    }
+    return atomic_load( &w->word ) == word;
+}
+
+/* If another scheduler has executed the worker before, and nothing since, this is not certain for as long as that one
+   goes on so. Then time decides: nobody is in the middle of an Execute for so long. */
+int ums_carrier_is_gone( struct ums_scheduler *s, const struct ums_context *w )
+{
+    uint64_t word = atomic_load( &w->word );
+    int64_t now, none = 0;
+
+    if (word_state( word ) != WORKER_CARRIED || w->owner != s || s->current != w) return 0;
+    if (is_on( s, w, word )) return 1;
+    now = ke_clock();
+    atomic_compare_exchange_strong( &s->dead_since, &none, now );
+    return now - atomic_load( &s->dead_since ) > UMS_PATIENCE;
 }
 
 void ums_scheduler_killed( struct ums_context *context )

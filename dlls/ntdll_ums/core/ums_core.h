@@ -185,6 +185,8 @@ struct ums_scheduler
     struct ums_ring *ring;                      /* record.h: its own, or NULL */
     uint32_t number;
     uint32_t idle;                              /* it is recorded as waiting; used by its thread */
+    _Atomic int64_t dead_since;                 /* when somebody first saw its thread dead, and was not certain
+                                                   whether it had its last worker; or 0 */
 };
 
 struct ums_context
@@ -442,6 +444,9 @@ ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void)
 ums_status ums_scheduler_attach( void *list, void *context );
 void ums_scheduler_detach( struct ums_context *context );
 void ums_scheduler_end( struct ums_context *context );
+/* The thread of s is dead, and no other one has s. Was the worker on it? If not, ask again later: another scheduler may
+   have begun to execute the worker. */
+int  ums_carrier_is_gone( struct ums_scheduler *s, const struct ums_context *w );
 /* Called by whoever has killed the thread, when no worker ran on it or was about to post. */
 void ums_scheduler_killed( struct ums_context *context );
 /* Does not return on success. On failure it returns failed( status ). */

@@ -166,11 +166,11 @@ static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_c
 
 /* s may have executed another worker since, or may belong to another thread by now. So only a
    carrier of this worker that has ended counts: it can never give the worker away again. */
-static int carrier_is_gone( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )
+static int carrier_is_gone( HANDLE thread, uint32_t tid, struct ums_scheduler *s, struct ums_context *w )
 {
     if (thread ? WaitForSingleObject( thread, 0 ) != WAIT_OBJECT_0
                : GetLastError() != ERROR_INVALID_PARAMETER) return 0;
-    return ums_worker_is_carried( w ) && w->owner == s && s->current == w;
+    return ke_scheduler_tid( s ) == tid && ums_carrier_is_gone( s, w );
 }
 
 enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
@@ -193,7 +193,7 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
             done = KE_CARRIER_STOPPED;
         ums_resume_native( thread, NULL );
     }
-    else if (tid && carrier_is_gone( thread, s, w )) done = KE_CARRIER_GONE;
+    else if (tid && carrier_is_gone( thread, tid, s, w )) done = KE_CARRIER_GONE;
     if (s) ums_preempter_ends( s );
     ums_stop_end();
     if (thread) CloseHandle( thread );

@@ -199,7 +199,8 @@ static void end_too( const struct ums_context *w )
 }
 
 /* Another process has terminated the scheduler's thread. If its worker was carried, that thread itself has
-   saved it. Otherwise it is at home, and may be about to post an upcall. 0: try again later. */
+   saved it, and another scheduler may have executed it since. Otherwise it is at home, and may be about to post an
+   upcall. 0: try again later. */
 int ums_scheduler_gone( struct ums_context *target )
 {
     struct ums_scheduler *s = target->scheduler;
@@ -210,7 +211,11 @@ int ums_scheduler_gone( struct ums_context *target )
     {
         uint64_t word = atomic_load( &w->word );
 
-        if (word_state( word ) == WORKER_CARRIED) end_too( w );
+        if (word_state( word ) == WORKER_CARRIED)
+        {
+            if (!ums_carrier_is_gone( s, w )) return 0;
+            end_too( w );
+        }
         else if (word & WORD_PREEMPTED) ums_worker_queue_stopped( w, word );
         else if (word_state( word ) == WORKER_RUNNING || word_state( word ) == WORKER_INKERNEL)
         {
