@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include "kit.h"
+#include "../../dlls/ntdll_ums/core/patience.h"
 #include "../../dlls/ntdll_ums/record/record.h"
 
 static void enter_and_leave( void *param )
@@ -147,7 +148,6 @@ void calls_in_a_row_are_not_one_long_call( void **state )
 
 /* ---- a call that takes long is blocked if its thread sleeps ---- */
 
-#define ANSWER_PATIENCE 10000000                /* as in core/scheduler.c */
 
 static const struct look
 {
@@ -275,7 +275,7 @@ void an_answer_is_not_waited_for_forever( void **state )
 {
     (void)state;
     run_with_looks( no_answer, 10000 );
-    assert_int_equal( looked, ANSWER_PATIENCE / 10000 );
+    assert_int_equal( looked, UMS_PATIENCE / 10000 );
 }
 
 void where_nothing_is_known_time_tells( void **state )

@@ -8,6 +8,10 @@
  * section of our code. It may never leave: another process, or our own caller, may have stopped it
  * there. So no such wait is endless. After UMS_PATIENCE the waiting thread goes on without proof that
  * the section is over. That is a guess, and each time it happens is logged.
+ *
+ * The wineserver gets as long to answer a request (scheduler.c). Its one thread may get no processor meanwhile, and a
+ * worker that counted as blocked then could have a lock that SchedulerProc wants. That is not logged: it is
+ * taken as blocked.
  */
 #ifndef UMS_PATIENCE_H
 #define UMS_PATIENCE_H

@@ -26,10 +26,9 @@
 #define FAULT_LOOK_MAX 1600000
 
 /* 100 ns. A look whether a worker's thread sleeps takes about LOOK_TAKES; with a shorter grace period
-   there are no looks. The wineserver may take ANSWER_PATIENCE to answer a request. */
+   there are no looks. */
 #define LOOK_TAKES      500
 #define SECOND_LOOK     4                       /* the second look: after 1/4 of the grace period */
-#define ANSWER_PATIENCE 10000000
 
 /* Cache lines of a saved user part, and the frame above it. */
 #define USER_PART_LINES 5
@@ -122,7 +121,7 @@ static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
         return now - watch->since >= ums_grace_unseen;
     case KE_AWAITS_ANSWER:
         watch->asleep = 0;
-        return now - watch->since >= ANSWER_PATIENCE;
+        return now - watch->since >= UMS_PATIENCE;
     case KE_ASLEEP:
         again = watch->asleep && place.sp == watch->bed.sp && place.pc == watch->bed.pc;
         if (!watch->asleep)
