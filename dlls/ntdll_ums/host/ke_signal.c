@@ -32,7 +32,6 @@
 #define LINUX_SIG_SETMASK    2
 #define LINUX_SIGEV_THREAD_ID 4
 #define CLOCK_MONOTONIC      1
-#define LINUX_FUTEX_WAIT_PRIVATE 128
 #define SIGNAL_SET_SIZE      8
 
 #define XSTATE_HEADER 512                       /* the XSAVE header, if there is more state */

@@ -18,7 +18,6 @@
 #define UMS_CHANNEL LOG_CHANNEL_worker
 #include "private/trace.h"
 
-#define FUTEX_WAIT_PRIVATE 128
 #define FUTEX_WAKE_PRIVATE 129
 #define LINUX_EAGAIN       11
 
@@ -72,7 +71,7 @@ void ke_linux_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeo
         spec.sec  = *timeout / 10000000;
         spec.nsec = *timeout % 10000000 * 100;
     }
-    ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, FUTEX_WAIT_PRIVATE, value,
+    ums_linux_syscall( LINUX_FUTEX, (uint64_t)word, LINUX_FUTEX_WAIT_PRIVATE, value,
                        timeout ? (uint64_t)&spec : 0 );
 }
 
@@ -143,7 +142,7 @@ int ke_is_asleep( const CONTEXT *context )
 
     if (ums_is_in_unix_call( context->Rip )) return 1;
     return use_futex && ke_in_linux_call( context->Rip, context->Rsp ) &&
-           context->Rsi == FUTEX_WAIT_PRIVATE;
+           context->Rsi == LINUX_FUTEX_WAIT_PRIVATE;
 }
 
 void ke_linux_wake( _Atomic uint32_t *word, int all )
@@ -166,7 +165,7 @@ static const char *try_linux( void )
     int64_t result;
 
     if ((why = ke_find_linux())) return why;
-    result = (int64_t)ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAIT_PRIVATE, 0, 0 );
+    result = (int64_t)ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, LINUX_FUTEX_WAIT_PRIVATE, 0, 0 );
     return result == -LINUX_EAGAIN &&
            ums_linux_syscall( LINUX_FUTEX, (uint64_t)&word, FUTEX_WAKE_PRIVATE, 1, 0 ) == 0
            ? NULL : "a trial of it went wrong";

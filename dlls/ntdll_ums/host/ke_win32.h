@@ -129,6 +129,7 @@ void ke_warden_stops( uint32_t thread, int stops );
 #define LINUX_SIGUSR1  10
 #define LINUX_GETTID   186
 #define LINUX_FUTEX    202
+#define LINUX_FUTEX_WAIT_PRIVATE 128
 
 /* switch_x86_64.S */
 int32_t ke_switch_home( struct ums_context *w,
