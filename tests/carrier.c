@@ -37,19 +37,36 @@ static void free_scheduler( struct ums_scheduler *s )
     ums_pool_free( &ums_scheduler_pool, s );
 }
 
-/* The dead one has executed it. In Execute another one has written current, then made the worker CARRIED, and is not its
-   owner yet. */
-static void a_dead_carrier_is_known_if_no_other_one_has_the_worker( void **state )
-{
-    struct ums_scheduler *dead, *other;
-    struct ums_context *context;
+static struct ums_scheduler *dead, *other;
+static struct ums_context *context;
 
+/* The dead one has executed it. */
+static int set_up( void **state )
+{
     (void)state;
     ums_context_create( &context );
     dead = new_scheduler( context );
     other = new_scheduler( NULL );
     context->owner = dead;
     atomic_store( &context->word, WORKER_CARRIED );
+    return 0;
+}
+
+static int tear_down( void **state )
+{
+    (void)state;
+    fake_on_clock = NULL;
+    atomic_store( &context->word, WORKER_NONE );
+    context->owner = NULL;
+    free_scheduler( other );
+    free_scheduler( dead );
+    return ums_context_delete( context ) != STATUS_SUCCESS;
+}
+
+/* In Execute another one has written current, then made the worker CARRIED, and is not its owner yet. */
+static void a_dead_carrier_is_known_if_no_other_one_has_the_worker( void **state )
+{
+    (void)state;
     assert_true( ums_carrier_is_gone( dead, context ) );
     assert_false( ums_carrier_is_gone( other, context ) );
 
@@ -57,7 +74,6 @@ static void a_dead_carrier_is_known_if_no_other_one_has_the_worker( void **state
     assert_false( ums_carrier_is_gone( dead, context ) );
     context->owner = other;
     assert_false( ums_carrier_is_gone( dead, context ) );
-
     other->current = NULL;
     assert_false( ums_carrier_is_gone( dead, context ) );
 
@@ -67,45 +83,25 @@ static void a_dead_carrier_is_known_if_no_other_one_has_the_worker( void **state
     dead->current = context;
     atomic_store( &context->word, WORKER_READY );
     assert_false( ums_carrier_is_gone( dead, context ) );
-
-    atomic_store( &context->word, WORKER_NONE );
-    context->owner = NULL;
-    free_scheduler( other );
-    free_scheduler( dead );
-    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
 }
 
 /* It has executed the worker before, and nothing since. */
 static void another_one_that_has_it_does_not_count_for_ever( void **state )
 {
-    struct ums_scheduler *dead, *other;
-    struct ums_context *context;
-
     (void)state;
-    ums_context_create( &context );
-    dead = new_scheduler( context );
-    other = new_scheduler( context );
-    context->owner = dead;
-    atomic_store( &context->word, WORKER_CARRIED );
-    fake_on_clock = one_more_second;
+    other->current = context;
     seconds = 0;
+    fake_on_clock = one_more_second;
     while (!ums_carrier_is_gone( dead, context )) assert_in_range( seconds, 1, 11 );
     assert_int_equal( seconds, 12 );            /* more than ten seconds after the first time */
-    fake_on_clock = NULL;
-
-    atomic_store( &context->word, WORKER_NONE );
-    context->owner = NULL;
-    free_scheduler( other );
-    free_scheduler( dead );
-    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
 }
 
 int main( void )
 {
     const struct CMUnitTest tests[] =
     {
-        cmocka_unit_test( a_dead_carrier_is_known_if_no_other_one_has_the_worker ),
-        cmocka_unit_test( another_one_that_has_it_does_not_count_for_ever ),
+        cmocka_unit_test_setup_teardown( a_dead_carrier_is_known_if_no_other_one_has_the_worker, set_up, tear_down ),
+        cmocka_unit_test_setup_teardown( another_one_that_has_it_does_not_count_for_ever, set_up, tear_down ),
     };
 
     fake_init();
