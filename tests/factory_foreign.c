@@ -116,9 +116,11 @@ static DWORD run_other( const char *arguments )
 /* A request has the room, how many packets there are, and whose thread waits. */
 static DWORD WINAPI lying_entry( void *request )
 {
-    DWORD ret = silent ? 0 : true_entry( request ), *words = request;
+    DWORD ret, *words = request;
     int i;
 
+    if (silent) return 0;
+    ret = true_entry( request );
     for (i = 0; i < 64; i++)
         if (words[i] == ROOM && words[i + 1] == 1 && words[i + 2] > 1)
         {

@@ -8,9 +8,9 @@
  * resolve.h says how.
  *
  * early, late: ws2_32 is loaded before the shim, or after. In every second round the worker has
- * left another call before, by longjmp out of an APC. In the others the other one suspends and resumes it
- * inside: Wine then restores what its last system call had in MXCSR and in the x87 control word, and the first
- * worker must have its own ones afterwards.
+ * left another call before, by longjmp out of an APC. In the other rounds the second worker suspends
+ * and resumes it inside: Wine then restores the control words of its last system call (hook_unix.c), and it must
+ * have its own ones afterwards.
  */
 #include "resolve.h"
 #include <ums.h>

@@ -148,7 +148,6 @@ void calls_in_a_row_are_not_one_long_call( void **state )
 
 /* ---- a call that takes long is blocked if its thread sleeps ---- */
 
-
 static const struct look
 {
     enum ke_sleep how;

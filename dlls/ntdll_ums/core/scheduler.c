@@ -462,9 +462,11 @@ void ums_scheduler_end( struct ums_context *context )
 }
 
 /* In Execute a worker is CARRIED before the new scheduler is its owner, and s may be the old one. The new one has
-   written current before its exchange, and executes no other worker before this one has left it. So a scheduler whose
-   current is another worker after the word was read did not carry this one then. If the word is still the same in the
-   end, nobody has executed the worker meanwhile. 0: it is not certain. */
+   written current before its exchange, and executes no other worker before this one has left it. The exchange and the
+   caller's read of the word are sequentially consistent, so whoever sees CARRIED sees that current, too. So a scheduler
+   whose current is another worker after the word was read did not carry this one then. If the word is still the same
+   in the end, nobody has executed the worker meanwhile: each Execute has its own number. A scheduler that stops in between
+   names the worker until it goes on; one that is given up names none. 0: it is not certain. */
 static int is_on( const struct ums_scheduler *s, const struct ums_context *w, uint64_t word )
 {
     uint32_t i, made = ums_pool_made( &ums_scheduler_pool );
@@ -479,7 +481,8 @@ static int is_on( const struct ums_scheduler *s, const struct ums_context *w, ui
 }
 
 /* If another scheduler has executed the worker before, and nothing since, this is not certain for as long as that one
-   goes on so. Then time decides: nobody is in the middle of an Execute for so long. */
+   goes on so. Then time decides. That is not logged, since most likely nothing is wrong; but it is wrong if that one was
+   stopped for so long between its exchange and the owner (docs/foreign.md). */
 int ums_carrier_is_gone( struct ums_scheduler *s, const struct ums_context *w )
 {
     uint64_t word = atomic_load( &w->word );

@@ -158,8 +158,8 @@ struct ums_scheduler
     void (*proc)(void);                         /* SchedulerProc, called from assembly only */
     void *teb;                                  /* of the scheduler thread */
     void *stack_base;                           /* the stack fields of its TEB at the Enter: this, */
-    struct ums_context *current;                /* the worker it executed last; read by itself, and
-                                                   by whoever has stopped its thread */
+    struct ums_context *current;                /* the worker it executed last; read by itself, by
+                                                   whoever has stopped its thread, and by is_on */
     struct ums_list *list;                      /* referenced while in scheduling mode */
     struct ums_context *context;                /* the scheduler thread's own */
     _Atomic uint64_t carried, sent_home;        /* how often Execute continued a worker on this

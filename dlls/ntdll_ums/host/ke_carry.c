@@ -165,12 +165,13 @@ static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_c
 }
 
 /* s may have executed another worker since, or may belong to another thread by now. So only a
-   carrier of this worker that has ended counts: it can never give the worker away again. */
+   carrier of this worker that has ended counts: it can never give the worker away again. A thread that has ended
+   does not get s a second time: if s is still its own in the end, it was so all the time. */
 static int carrier_is_gone( HANDLE thread, uint32_t tid, struct ums_scheduler *s, struct ums_context *w )
 {
     if (thread ? WaitForSingleObject( thread, 0 ) != WAIT_OBJECT_0
                : GetLastError() != ERROR_INVALID_PARAMETER) return 0;
-    return ke_scheduler_tid( s ) == tid && ums_carrier_is_gone( s, w );
+    return ums_carrier_is_gone( s, w ) && ke_scheduler_tid( s ) == tid;
 }
 
 enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
