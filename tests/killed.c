@@ -113,7 +113,7 @@ static void nobody_waits_for_its_suspension( void **state )
 
 /* ---- its scheduler is dead ---- */
 
-/* Queued is only what has yielded to a thread that died in its wait, and was executed by nobody since. */
+/* Queued is only what has yielded to a thread that died before it took that, and was executed by nobody since. */
 static void a_yield_that_nobody_heard_is_queued( void **state )
 {
     static struct ums_scheduler s;
@@ -123,15 +123,18 @@ static void a_yield_that_nobody_heard_is_queued( void **state )
     begin();
     w = ready();
     w->owner = &s;
+    atomic_store( &s.posted, POST_AWAITED );
+    assert_int_equal( ums_worker_queue_unheard( &s, w ), 1 );   /* it ended the worker's wait */
     atomic_store( &s.waiting, 1 );
     assert_int_equal( ums_worker_queue_unheard( &s, w ), 0 );   /* it is about to post */
-    atomic_store( &s.posted, 1 );
+    atomic_store( &s.posted, POST_MADE );
     s.upcall.reason = UPCALL_BLOCKED;           /* taken as blocked, queued, and dequeued by somebody */
     assert_int_equal( ums_worker_queue_unheard( &s, w ), 1 );
     s.upcall.reason = UPCALL_YIELD;
-    atomic_store( &s.waiting, 0 );              /* its SchedulerProc has heard of it */
+    atomic_store( &s.posted, POST_NONE );       /* its SchedulerProc has heard of it */
     assert_int_equal( ums_worker_queue_unheard( &s, w ), 1 );
-    atomic_store( &s.waiting, 1 );
+    atomic_store( &s.posted, POST_MADE );
+    atomic_store( &s.waiting, 0 );              /* it died on its way to the upcall */
     w->owner = NULL;                            /* another one has executed it */
     assert_int_equal( ums_worker_queue_unheard( &s, w ), 1 );
     assert_int_equal( word_state( atomic_load( &w->word ) ), WORKER_READY );

@@ -297,7 +297,7 @@ static void a_worker_that_is_being_suspended_is_not_taken( void **state )
     ums_worker_kept( w );
     assert_int_equal( state_of( w ), WORKER_BLOCKED );
     assert_true( atomic_load( &w->word ) & WORD_STOPPED );
-    assert_int_equal( atomic_load( &waiting.posted ), 1 );
+    assert_int_equal( atomic_load( &waiting.posted ), POST_MADE );
     ums_worker_killed( w );
     tear_down();
 }

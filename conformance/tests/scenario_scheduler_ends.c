@@ -16,7 +16,7 @@
 static PUMS_COMPLETION_LIST list;
 static struct worker survivor;
 static HANDLE event;
-static volatile LONG begun, finish, over;
+static volatile LONG begun, computes, finish, over;
 
 /* ---- what the worker does ---- */
 
@@ -43,6 +43,15 @@ static void compute_on( struct worker *worker )
 
     (void)worker;
     for (i = 0; !finish; i++) if (!(i & 0xfff)) pUmsThreadYield( NULL );
+}
+
+/* A call that might have blocked, and did not, was made at home. The worker stays there. */
+static void compute_at_home( struct worker *worker )
+{
+    (void)worker;
+    GetFileAttributesA( "C:\\" );
+    computes = 1;
+    while (!finish) YieldProcessor();
 }
 
 /* ---- schedulers ---- */
@@ -89,45 +98,123 @@ static void CALLBACK run_to_the_end( UMS_SCHEDULER_REASON reason, ULONG_PTR payl
 
 /* ---- a round ---- */
 
-static BOOL terminate_one( void (*body)( struct worker *worker ), int us, BOOL suspended )
+/* Ways to terminate a scheduler. */
+static BOOL end_it( HANDLE thread )
+{
+    return TerminateThread( thread, 1 ) && !WaitForSingleObject( thread, WAIT_BOUND );
+}
+
+static BOOL while_it_runs( HANDLE thread, int us )
+{
+    run_us( us );
+    return end_it( thread );
+}
+
+static BOOL while_suspended( HANDLE thread, int us )
+{
+    run_us( us );
+    return !SuspendThread( thread ) && end_it( thread );
+}
+
+static BOOL suspend_and_resume( HANDLE thread )
+{
+    return !SuspendThread( thread ) && ResumeThread( thread ) == 1;
+}
+
+/* It is executing a worker that was suspended while it ran, and is suspended meanwhile. Then the worker is suspended
+   again and resumed, so it is not the scheduler's any more, and runs while that one is suspended. */
+static BOOL when_it_was_suspended( HANDLE thread, int us )
+{
+    while (!computes) SwitchToThread();
+    if (!suspend_and_resume( survivor.thread )) return FALSE;
+    run_us( us );
+    return !SuspendThread( thread ) && suspend_and_resume( survivor.thread );
+}
+
+static BOOL while_it_resumes( HANDLE thread, int us )
+{
+    return when_it_was_suspended( thread, us ) && end_it( thread );
+}
+
+/* The same worker is suspended and resumed by another thread, as often as it can. */
+static DWORD WINAPI suspend_the_worker( void *arg )
+{
+    (void)arg;
+    while (!finish) if (!suspend_and_resume( survivor.thread )) return FALSE;
+    return TRUE;
+}
+
+static BOOL while_others_suspend( HANDLE thread, int us )
+{
+    HANDLE other;
+    DWORD well = FALSE;
+    BOOL ended;
+
+    while (!computes) SwitchToThread();
+    other = CreateThread( NULL, 0, suspend_the_worker, NULL, 0, NULL );
+    run_us( us + LATEST );
+    ended = end_it( thread );
+    finish = 1;
+    ended = ended && !WaitForSingleObject( other, WAIT_BOUND ) && GetExitCodeThread( other, &well ) && well;
+    CloseHandle( other );
+    return ended;
+}
+
+static BOOL terminate_one( void (*body)( struct worker *worker ), int us, BOOL (*how)( HANDLE thread, int us ) )
 {
     UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, NULL, run_to_the_end, NULL };
     HANDLE thread;
-    BOOL ended;
+    BOOL well;
 
     memset( &survivor, 0, sizeof(survivor) );
-    begun = finish = over = 0;
+    begun = computes = finish = over = 0;
     info.CompletionList = list = list_create();
     if (!worker_create( &survivor, list, body, NULL, 0 )) return FALSE;
     thread = CreateThread( NULL, 0x10000, victim, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL );
     while (thread && !begun) SwitchToThread();
-    run_us( us );
-    if (suspended && SuspendThread( thread ) != 0) return FALSE;
-    ended = TerminateThread( thread, 1 ) && !WaitForSingleObject( thread, WAIT_BOUND );
-    CloseHandle( thread );
+    well = how( thread, us );
     finish = 1;
-    return ended && pEnterUmsSchedulingMode( &info ) && over && worker_wait( &survivor, WAIT_BOUND ) &&
-           survivor.finished && worker_delete( &survivor ) && pDeleteUmsCompletionList( list );
+    well = well && pEnterUmsSchedulingMode( &info ) && over && worker_wait( &survivor, WAIT_BOUND ) &&
+           survivor.finished && worker_delete( &survivor );
+    if (WaitForSingleObject( thread, 0 )) well = end_it( thread ) && well;
+    CloseHandle( thread );
+    return well && pDeleteUmsCompletionList( list );
 }
 
-static void terminate_anywhere( BOOL suspended )
+static void terminate( const char *does, void (*body)( struct worker *worker ),
+                       BOOL (*how)( HANDLE thread, int us ), int rounds )
 {
-    static void (*const bodies[])( struct worker *worker ) = { yield_on, wait_on, compute_on };
-    static const char *const names[] = { "yields", "waits", "computes" };
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 20, i, k;
+    int i;
+
+    for (i = 0; i < rounds; i++)
+        if (!terminate_one( body, i * STEP % LATEST, how )) break;
+    unverified ok( i == rounds, "4 a worker that %s, round %d: lost with its scheduler, or suspended without a suspension "
+                   "(%ld, %ld), error %lu\n", does, i, begun, over, GetLastError() );
+}
+
+static void terminate_anywhere( BOOL (*how)( HANDLE thread, int us ) )
+{
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 20;
 
     if (!need( EnterUmsSchedulingMode )) return;
     event = CreateEventW( NULL, FALSE, FALSE, NULL );
-    for (k = 0; k < (int)ARRAYSIZE(bodies); k++)
-    {
-        for (i = 0; i < rounds; i++)
-            if (!terminate_one( bodies[k], i * STEP % LATEST, suspended )) break;
-        unverified ok( i == rounds, "4 a worker that %s, round %d: lost with its scheduler (%ld, %ld), error %lu\n",
-                       names[k], i, begun, over, GetLastError() );
-        if (i < rounds) break;
-    }
+    terminate( "yields", yield_on, how, rounds );
+    terminate( "waits", wait_on, how, rounds );
+    terminate( "computes", compute_on, how, rounds );
     CloseHandle( event );
 }
 
-START_TEST( scenario_scheduler_terminate_anywhere )  { terminate_anywhere( FALSE ); }
-START_TEST( scenario_scheduler_terminate_suspended ) { terminate_anywhere( TRUE ); }
+START_TEST( scenario_scheduler_terminate_anywhere )  { terminate_anywhere( while_it_runs ); }
+START_TEST( scenario_scheduler_terminate_suspended ) { terminate_anywhere( while_suspended ); }
+
+START_TEST( scenario_scheduler_terminate_resuming )
+{
+    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 4;
+
+    if (!need( EnterUmsSchedulingMode )) return;
+    event = CreateEventW( NULL, FALSE, FALSE, NULL );
+    terminate( "is suspended and resumed", compute_at_home, while_it_resumes, rounds );
+    terminate( "its scheduler has resumed", compute_at_home, when_it_was_suspended, rounds );
+    terminate( "others suspend and resume", compute_at_home, while_others_suspend, rounds );
+    CloseHandle( event );
+}

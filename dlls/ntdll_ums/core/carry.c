@@ -90,6 +90,6 @@ void ums_left_preempted( struct ums_scheduler *s, struct ums_context *w, uintptr
         ums_scheduler_end( s->context );
         ke_end_thread( status );
     }
-    atomic_store( &s->posted, 1 );
+    atomic_store( &s->posted, POST_NONE );
     ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
 }

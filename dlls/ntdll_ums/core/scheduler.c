@@ -214,20 +214,21 @@ void ums_scheduler_wait( struct ums_scheduler *s )
 {
     struct watch watch = { .tick = ums_grace, .interval = FAULT_LOOK };
 
-    while (!atomic_load( &s->posted ))
+    while (atomic_load( &s->posted ) == POST_AWAITED)
     {
         if (atomic_load( &s->watching ) && scheduler_look( s, &watch ))
         {
-            atomic_store( &s->posted, 1 );      /* the scheduler waits for nothing any more */
+            atomic_store( &s->posted, POST_NONE );
             ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
         }
         /* only a thread that has stopped this one, or has seen it dead, reads it: program order is enough */
         atomic_store_explicit( &s->waiting, 1, memory_order_relaxed );
         ums_park( &s->park, time_to_look( s, &watch ) );
         atomic_store_explicit( &s->waiting, 0, memory_order_relaxed );
-        if (ums_page_faults && !atomic_load( &s->posted ))
+        if (ums_page_faults && atomic_load( &s->posted ) == POST_AWAITED)
             look_for_fault( s->current, &watch );
     }
+    atomic_store( &s->posted, POST_NONE );
     ke_scheduler_upcall( s, s->upcall.reason, s->upcall.payload, s->upcall.param );
 }
 
@@ -388,7 +389,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     s->list    = list;
     s->context = context;
     s->current = NULL;
-    atomic_store( &s->posted, 1 );
+    atomic_store( &s->posted, POST_NONE );
     atomic_store( &s->watching, 0 );
     atomic_store( &s->waiting, 0 );
     atomic_store( &s->killed, 0 );

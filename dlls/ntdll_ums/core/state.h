@@ -64,7 +64,7 @@ static inline void scheduler_post( struct ums_scheduler *s, uint32_t reason, uin
     s->upcall.reason  = reason;
     s->upcall.payload = payload;
     s->upcall.param   = param;
-    atomic_store( &s->posted, 1 );
+    atomic_store( &s->posted, POST_MADE );
     ums_unpark( &s->park );
 }
 
@@ -80,7 +80,7 @@ static inline void worker_taken_off( struct ums_mark mark, struct ums_scheduler 
 /* Call this before the worker can run at home. From then on another thread may post. */
 static inline void scheduler_expect( struct ums_scheduler *s, uint32_t watching )
 {
-    atomic_store( &s->posted, 0 );
+    atomic_store( &s->posted, POST_AWAITED );
     atomic_store( &s->watching, watching );
 }
 

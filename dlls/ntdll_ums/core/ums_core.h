@@ -151,6 +151,13 @@ struct ums_upcall
     void     *param;
 };
 
+enum                                            /* ums_scheduler.posted */
+{
+    POST_AWAITED,                               /* the worker runs at home: whoever takes it off will post */
+    POST_NONE,                                  /* it waits for none: the upcall is taken, or is its own */
+    POST_MADE                                   /* and not taken */
+};
+
 struct ums_scheduler
 {
     /* what a switch needs; offsets known to switch_x86_64.S */
@@ -172,10 +179,10 @@ struct ums_scheduler
                                                    PREEMPTERS_NOW, and how many ever; not reset */
     struct ums_upcall upcall;                   /* written by the poster before posted, or by the
                                                    scheduler itself */
-    _Atomic uint32_t posted;                    /* upcall is complete (release / acquire). While it
-                                                   is 0 the thread must not be killed, unless it is
-                                                   waiting */
-    _Atomic uint32_t waiting;                   /* it waits for the post */
+    _Atomic uint32_t posted;                    /* POST_*: MADE: upcall is complete (release / acquire).
+                                                   Unless it is NONE the thread must be neither killed nor
+                                                   suspended, except while it is */
+    _Atomic uint32_t waiting;                   /* asleep until the post is made */
     _Atomic uint32_t watching;                  /* the waiting scheduler looks once every grace
                                                    period */
     _Atomic uint32_t killed;                    /* the thread has to end, with this status, when it

@@ -117,14 +117,14 @@ _Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context 
     {
         scheduler_expect( s, 0 );
         end_wait( w, word );
-        atomic_store( &s->posted, 1 );
+        atomic_store( &s->posted, POST_NONE );
     }
     else if (arg) ums_timer_expect( (int64_t)arg );
     if ((word & WORD_SUSPENDED) && atomic_load( &w->kill_pending ))
     {
         scheduler_expect( s, 0 );
         ums_worker_killed_finish( w );
-        atomic_store( &s->posted, 1 );
+        atomic_store( &s->posted, POST_NONE );
     }
     ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
 }

@@ -117,19 +117,19 @@ void ums_worker_taken( struct ums_context *w )
         worker_taken_off( mark, owner, PAYLOAD_SYSCALL, call );
 }
 
-/* The thread of s has died. If it died in its wait for the worker, and the worker has yielded to it since, no
-   SchedulerProc has heard of that: queue the worker, like one that was stopped [guess]. waiting is 1 if the
-   thread died in the wait. What was posted there stays, because nobody takes it; a worker that was taken as
-   blocked posts that, and may be READY because somebody has dequeued it. While the worker is READY with this
+/* The thread of s has died. If the worker has yielded to it and it has not taken that, no SchedulerProc has heard of
+   it: queue the worker, like one that was stopped [guess]. What was posted stays, because nobody takes it; a worker that
+   was taken as blocked posts that, and may be READY because somebody has dequeued it. While the worker is READY with this
    owner, nobody has executed it since; if another scheduler executes it now, the exchange fails. 0: the
-   worker has not posted yet; it is about to, and the slot must not be used again before. */
+   worker has not posted yet; it is about to, and the slot must not be used again before. That is certain only if the
+   thread died asleep: before that it may also have been about to end the worker's wait itself (left_waiting). */
 int ums_worker_queue_unheard( struct ums_scheduler *s, struct ums_context *w )
 {
     uint64_t word = atomic_load( &w->word );
 
-    if (w->owner != s || !atomic_load( &s->waiting ) || word_state( word ) != WORKER_READY) return 1;
-    if (!atomic_load( &s->posted )) return 0;
-    if (s->upcall.reason != REASON_YIELD) return 1;
+    if (w->owner != s || word_state( word ) != WORKER_READY) return 1;
+    if (atomic_load( &s->posted ) == POST_AWAITED) return !atomic_load( &s->waiting );
+    if (atomic_load( &s->posted ) == POST_NONE || s->upcall.reason != REASON_YIELD) return 1;
     while (word_state( word ) == WORKER_READY && w->owner == s &&
            !ums_worker_queue( w, &word, (word & ~WORD_STATE) | WORKER_QUEUED )) ;
     return 1;

@@ -79,14 +79,18 @@ int32_t ke_leave_home( struct ums_context *w,
 /* Called from assembly, in an upcall. SchedulerProc may become a fiber, or switch stacks like a
    coroutine, and execute a worker there. Those frames are gone then: each activation begins on the
    stack of the Enter, and its exceptions are handled only if the TEB tells of that stack. Nobody has
-   kept how far it has grown: in use is what was committed with the pages that the base is in. */
+   kept how far it has grown: in use is what was committed with the pages that the base is in. Whoever wants to terminate
+   this thread sees from the address that the call returns to that it has an upcall to make. */
 void ke_scheduler_stack_back( struct ums_scheduler *s )
 {
     NT_TIB *tib = (NT_TIB *)NtCurrentTeb();
     char *limit = s->stack_bottom;
     MEMORY_BASIC_INFORMATION info;
+    uint64_t args[6] = { (uint64_t)GetCurrentProcess(), 0, 0 /* MemoryBasicInformation */, 0, sizeof(info), 0 };
 
-    while (VirtualQuery( limit, &info, sizeof(info) ) && limit + info.RegionSize <= (char *)s->base)
+    args[3] = (uint64_t)&info;
+    while (args[1] = (uint64_t)limit, !(NTSTATUS)ums_native_call( "NtQueryVirtualMemory", args ) &&
+           limit + info.RegionSize <= (char *)s->base)
         limit += info.RegionSize;
     tib->ExceptionList = s->exception_list;
     tib->StackBase     = s->stack_base;

@@ -269,7 +269,7 @@ static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
     uint64_t args[UMS_MAX_ARGS], ret;
 
     ums_call_args( call, args );
-    if (s->idle || !atomic_load( &s->posted ) || ums_wait_is_poll( row, args ))
+    if (s->idle || atomic_load( &s->posted ) != POST_NONE || ums_wait_is_poll( row, args ))
         return ums_call_native( call, args );
     ums_note_idle( s, call_key_number( call->key ) );
     ret = ums_call_native( call, args );

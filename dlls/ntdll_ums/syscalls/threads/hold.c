@@ -77,27 +77,22 @@ NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *targe
     return status;
 }
 
-/* From here on nobody can execute the worker, and a resume waits. *stopped: the worker had been
-   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended, or too many
-   threads suspend it for too long. */
 int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                       int *stopped )
+                       uint64_t *word )
 {
     int64_t begin = ke_clock();
     uint32_t count = SUSPEND_MAX;
-    uint64_t word = 0;
 
     ums_hold_self( self, 1 );
     if (ums_context_ref( target, tid ))
     {
-        while ((count = ums_context_suspending( target, &word )) == SUSPEND_WAIT)
+        while ((count = ums_context_suspending( target, word )) == SUSPEND_WAIT)
         {
             ums_let_others_go_on( self );
             if (!ums_give_up( begin, "another suspension of a worker, to suspend it too" )) continue;
             count = SUSPEND_MAX;                /* whoever made it may have been terminated */
             break;
         }
-        *stopped = !count && (word & WORD_STOPPED);
         if (count != SUSPEND_MAX) return 1;
         ums_context_unref( target );
     }

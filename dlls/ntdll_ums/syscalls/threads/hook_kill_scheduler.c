@@ -44,21 +44,34 @@ static void go_on( struct ums_scheduler *s, HANDLE thread )
 
 enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON, CANNOT_STOP };
 
+/* It sends its worker home, or is about to take an upcall. Where its registers are does not tell: it calls the host to
+   resume the worker's thread, and another thread may stop that worker meanwhile, and post. If it ended there the worker
+   would stay suspended once for ever. Asleep it has done all that; what is posted then is not lost
+   (ums_worker_queue_unheard). */
+static enum where where_in_wait( struct ums_scheduler *s, enum worker_state state )
+{
+    uint32_t posted = atomic_load( &s->posted );
+
+    if (posted == POST_NONE) return OUTSIDE;
+    if (!atomic_load( &s->waiting )) return IN_THE_MIDDLE;
+    if (posted == POST_MADE) return OUTSIDE;
+    return state == WORKER_RUNNING || state == WORKER_INKERNEL ? WAITS : IN_THE_MIDDLE;
+}
+
 /* The scheduler's thread stands still. s: NULL if it is not a scheduler any more. *w: the worker that it
    has executed last. */
 static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint32_t tid,
                                    struct ums_context **w )
 {
     enum worker_state state = WORKER_NONE;
+    enum where where = OUTSIDE;
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
     if (ums_get_context_native( thread, &context )) return IN_THE_MIDDLE;
     if (s && (*w = s->current) && (*w)->owner == s) state = word_state( atomic_load( &(*w)->word ) );
     if (state == WORKER_CARRIED) return CARRIES;
-    if (s && !atomic_load( &s->posted ))
-        return atomic_load( &s->waiting ) && (state == WORKER_RUNNING || state == WORKER_INKERNEL)
-               ? WAITS : IN_THE_MIDDLE;
+    if (s && (where = where_in_wait( s, state )) != OUTSIDE) return where;
     /* asleep in a section that others wait for, or with a handle that only it closes */
     if (ums_is_ending_wait( tid, &context ) || ums_thread_pauses( tid )) return IN_THE_MIDDLE;
     if (ums_is_in_moved_wait( tid, &context )) return OUTSIDE;

@@ -105,19 +105,24 @@ static NTSTATUS suspend_ending( struct ums_call *call, const struct ums_context 
 }
 
 /* The worker was stopped while it ran, and resumed since. Its thread stays suspended once until the worker
-   is executed, so a further suspension is only counted. */
+   is executed, so a further suspension is only counted. The program is told how often it has suspended the worker
+   before. The host's count may be higher, because of a hold or of that one; it is the right one if another process has
+   suspended the thread, too (known with UMS_FOREIGN only). */
 static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_context *target,
                                 struct ums_context *self )
 {
-    int stopped, busy, made;
+    int busy, made;
+    uint32_t count;
+    uint64_t word;
     NTSTATUS status;
 
     ums_wait_for_start( target );
     do
     {
         ums_wait_while_busy( target );
-        if (!ums_suspend_begin( self, target, tid, &stopped )) return native( call );
-        if (stopped)
+        if (!ums_suspend_begin( self, target, tid, &word )) return native( call );
+        count = word_suspended( word ) - 1;
+        if (!count && (word & WORD_STOPPED))
         {
             ums_suspend_end( self, target, 1 );
             return (NTSTATUS)ums_store_ulong( call->args[1], 0 );
@@ -127,14 +132,21 @@ static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_
         ums_suspend_end( self, target, made );
     }
     while (busy);
-    return status;
+    if (status || (word & WORD_FOREIGN)) return status;
+    return (NTSTATUS)ums_store_ulong( call->args[1], count );
+}
+
+static uint32_t thread_id( const struct ums_call *call, struct ums_context *self )
+{
+    HANDLE thread = (HANDLE)call->args[0];
+
+    return thread == GetCurrentThread() ? GetCurrentThreadId() : ums_thread_id( thread, self );
 }
 
 uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
                               struct ums_context *self )
 {
-    HANDLE thread = (HANDLE)call->args[0];
-    uint32_t tid = thread == GetCurrentThread() ? GetCurrentThreadId() : ums_thread_id( thread, self );
+    uint32_t tid = thread_id( call, self );
     struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
 
     (void)row;
@@ -174,32 +186,56 @@ static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *tar
 
 /* This process counts every suspension before it makes it. If none is counted, leave the thread
    alone: a suspension may be counted and made at this moment, and a worker that was stopped in user
-   code stays suspended until it is executed. (Another process resumes what it has suspended.) */
+   code stays suspended until it is executed. (Another process resumes what it has suspended.) The program is told what
+   it is told by a suspension. */
+static NTSTATUS resume_counted( struct ums_call *call, struct ums_context *target, struct ums_context *self )
+{
+    int64_t begin = ke_clock();
+    NTSTATUS status;
+    uint32_t count;
+    uint64_t word;
+    ULONG before;
+    int wait = 1;
+
+    while ((count = ums_context_resumed( target, wait, &word )) == SUSPEND_WAIT)
+    {
+        ums_let_others_go_on( self );
+        wait = !ums_give_up( begin, "the suspension of a worker, to resume it" );
+    }
+    if (!count || (count == 1 && ums_worker_continued( target, word )))
+        return (NTSTATUS)ums_store_ulong( call->args[1], count );
+    if ((status = ums_resume_worker( (HANDLE)call->args[0], target, &before ))) return status;
+    return (NTSTATUS)ums_store_ulong( call->args[1], (word & WORD_FOREIGN) ? before : count );
+}
+
+/* The thread may end, and its context be deleted and given to a new thread. This must not undo the suspension of that
+   one, which would never begin: so the context is kept meanwhile. */
+static NTSTATUS resume_worker( struct ums_call *call, uint32_t tid, struct ums_context *target,
+                               struct ums_context *self )
+{
+    NTSTATUS status = STATUS_UNSUCCESSFUL;
+    int alive;
+
+    ums_hold_self( self, 1 );
+    if ((alive = ums_context_ref( target, tid )))
+    {
+        status = resume_counted( call, target, self );
+        ums_context_unref( target );
+    }
+    ums_hold_self( self, -1 );                  /* it may be executed by now, and wait for this */
+    return alive ? status : native( call );
+}
+
 uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self )
 {
-    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
-    int64_t begin = ke_clock();
-    int continued = 0, wait = 1;
-    uint32_t count;
-    ULONG before;
-    uint64_t word;
-    NTSTATUS status = 0;
+    uint32_t tid = thread_id( call, self );
+    struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL;
 
     (void)row;
     if (target && target->kind == CONTEXT_SCHEDULER)
         return (uint64_t)resume_scheduler( call, target, self );
     if (!target || !ums_has_access( (HANDLE)call->args[0], THREAD_SUSPEND_RESUME ))
         return (uint64_t)native( call );
-    ums_hold_self( self, 1 );
-    while ((count = ums_context_resumed( target, wait, &word )) == SUSPEND_WAIT)
-    {
-        ums_let_others_go_on( self );
-        wait = !ums_give_up( begin, "the suspension of a worker, to resume it" );
-    }
-    if (count == 1) continued = ums_worker_continued( target, word );
-    if (!count || continued) before = count;
-    else status = ums_resume_worker( (HANDLE)call->args[0], target, &before );
-    ums_hold_self( self, -1 );                  /* it may be executed by now, and wait for this */
-    return status ? (uint64_t)status : ums_store_ulong( call->args[1], before );
+    return (uint64_t)resume_worker( call, tid, target, self );
 }

@@ -134,6 +134,9 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
    that, and in a call that the host answers; also where somebody has taken the worker off already. The
    worker's owner is not asked: in Execute it is another one for a moment.
 
+   Nor may it stay on its way into its wait: it wakes the worker at home there, or resumes its thread. If it did not, a
+   worker that another scheduler has executed meanwhile would not run.
+
    The scheduler stands still, so what it writes does not change: s->current and w->local. Another
    scheduler may have the worker by now, since s->current is not cleared; then this one is let go on once
    more than needed. Before the exchange in Execute the worker is not CARRIED: whoever suspends it
@@ -142,6 +145,7 @@ static int is_between( const struct ums_scheduler *s, const CONTEXT *registers )
 {
     struct ums_context *w = s ? s->current : NULL;
 
+    if (s && atomic_load( &s->posted ) != POST_NONE && !atomic_load( &s->waiting )) return 1;
     return w && ums_worker_is_carried( w ) && !atomic_load( &w->local ) &&
            registers->Rip != (ULONG_PTR)ke_preempted && !ums_is_in_native_call( registers ) &&
            ums_is_in_our_code( registers );

@@ -76,11 +76,10 @@ void ums_wait_while_busy( const struct ums_context *target );
    of everything, and try again. */
 NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid, int *busy );
 
-/* From here on nobody can execute the worker, and a resume waits. *stopped: the worker had been
-   stopped, and resumed since. 0: the count is at its maximum, or the thread has just ended, or too many
-   threads suspend it for too long. */
+/* From here on nobody can execute the worker, and a resume waits. *word: with this suspension. 0: the count is at its
+   maximum, or the thread has just ended, or too many threads suspend it for too long. */
 int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                       int *stopped );
+                       uint64_t *word );
 void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made );
 
 /* A hold of the word alone (ums_core.h). 0 if there is nothing to hold. Do not call it while self
