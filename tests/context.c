@@ -242,11 +242,15 @@ static void a_hold_is_no_suspension( void **state )
     assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
     assert_int_equal( ums_context_hold( context, HOLD_ANY, 0, &word ), HOLD_WAIT );
     assert_int_equal( ums_context_resumed( context, 1, &word ), 0 );
-    assert_int_equal( ums_context_suspending( context, &word ), 0 );
-    assert_int_equal( ums_context_resumed( context, 1, &word ), SUSPEND_WAIT );
-    ums_context_suspend_made( context, 1 );
+    assert_int_equal( ums_context_suspending( context, &word ), SUSPEND_WAIT );
+    assert_int_equal( ums_context_suspended( context ), 0 );    /* one that exists already */
     assert_int_equal( ums_context_resumed( context, 1, &word ), SUSPEND_WAIT );
     ums_context_let_go( context );
+    assert_int_equal( ums_context_suspending( context, &word ), 1 );
+    assert_int_equal( ums_context_hold( context, HOLD_ANY, 0, &word ), HOLD_WAIT );
+    assert_int_equal( ums_context_hold( context, HOLD_ANY, 1, &word ), HOLD_TAKEN );
+    ums_context_let_go( context );
+    ums_context_suspend_made( context, 0 );
     assert_int_equal( ums_context_hold( context, HOLD_STILL, 0, &word ), HOLD_TAKEN );
     ums_context_let_go( context );
     assert_int_equal( ums_context_resumed( context, 1, &word ), 1 );

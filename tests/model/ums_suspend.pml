@@ -149,32 +149,28 @@ inline resume( w, self, count, seen )
 #define KILLED( w )             false
 #endif
 
-/* hold_still: suspend until it is not busy. Its registers are asked for, so the thread has stopped then, and in no
-   handler of ours. One that is no more cannot be suspended. */
-inline hold_still( w, self )
+/* Suspend it for a moment; again: it is busy, and is not suspended any more. Its registers are asked for, so the thread
+   has stopped then, and in no handler of ours. One that is no more cannot be suspended. */
+inline stop( w, again )
 {
-    do
-    :: atomic
-        {
-            !IN_HANDLER( w ) ->
-            if
-            :: KILLED( w )
-            :: else -> stopped[w]++
-            fi
-        }
+    atomic
+    {
+        !IN_HANDLER( w ) ->
         if
-        :: busy[w] ->
-#ifdef MISTAKE_TRIED_BEFORE_SUSPENDED
-            resume_thread( w );
-#else
-            resume_surely( w );
-#endif
-            let_self_go( self );
-            !busy[w];
-            hold_self( self )
-        :: else -> break
+        :: KILLED( w )
+        :: else -> stopped[w]++
         fi
-    od
+    }
+    if
+    :: busy[w] ->
+#ifdef MISTAKE_TRIED_BEFORE_SUSPENDED
+        resume_thread( w );
+#else
+        resume_surely( w );
+#endif
+        again = true
+    :: else -> again = false
+    fi
 }
 
 /* take_off; first: it was stopped in user code, and not suspended before */
@@ -210,26 +206,51 @@ inline take_off( w, flags, seen, own, first )
     atomic { seen = 0; own = 0 }
 }
 
-/* ums_special_suspend */
+/* May it be suspended, or held, now? Each of the two waits until there is none of the other. */
+#ifdef MISTAKE_HELD_WHILE_SUSPENDING
+#define MAY_SUSPEND( word )     true
+#define MAY_HOLD( word )        (!((word) & HOLD))
+#else
+#define MAY_SUSPEND( word )     (!((word) & HOLD))
+#define MAY_HOLD( word )        (!((word) & (HOLD | SUSPENDING)))
+#endif
+
+/* ums_special_suspend. If the worker is busy, the suspension is undone, and tried again when it is not. */
 inline suspend( w, self, count, seen, own )
 {
-    hold_self( self );
-    atomic                                      /* ums_context_suspending */
-    {
-        count = COUNT( word[w] );
-        SET( w, word[w] + SUSPENDED_ONE + SUSPENDING_ONE );
-        seen = word[w]
-    }
+    do
+    :: !busy[w] ->
+        atomic                                  /* ums_context_suspending */
+        {
+            MAY_SUSPEND( word[w] ) ->
+            if
+            :: self != NOBODY -> busy[self]++
+            :: else
+            fi;
+            count = COUNT( word[w] );
+            SET( w, word[w] + SUSPENDED_ONE + SUSPENDING_ONE );
+            seen = word[w]
+        }
 #ifdef MISTAKE_SUSPENDER_LOOKS_LATE
-    seen = word[w];
+        seen = word[w];
 #endif
-    if
-    :: atomic { !count && (seen & STOPPED) -> seen = 0 }
-    :: atomic { count || !(seen & STOPPED) -> seen = 0; count = 0 }
-        hold_still( w, self );
-        take_off( w, STOPPED, seen, own, count );
-        count = 0
-    fi;
+        if
+        :: atomic { !count && (seen & STOPPED) -> seen = 0; break }
+        :: atomic { count || !(seen & STOPPED) -> seen = 0; count = 0 }
+            stop( w, count );
+            if
+            :: atomic { count -> count = 0; SET( w, word[w] - SUSPENDED_ONE - SUSPENDING_ONE ); seen = word[w] }
+                queue_stopped( w, seen );
+                seen = 0;
+                let_self_go( self )
+            :: else ->
+                take_off( w, STOPPED, seen, own, count );
+                count = 0;
+                break
+            fi
+        fi
+    od;
+    skip;                                       /* spin does not jump into SET */
     SET( w, word[w] - SUSPENDING_ONE );         /* ums_context_suspend_made */
     let_self_go( self )
 }
@@ -239,16 +260,25 @@ inline suspend( w, self, count, seen, own )
 /* ums_hold_worker; held: its thread is suspended for that */
 inline hold_worker( w, seen, own, held, first )
 {
-    atomic
-    {
-        !(word[w] & HOLD) ->
-        SET( w, word[w] + HOLD );
-        held = !((word[w] & STOPPED) && !(word[w] & SUSPENDED))
-    }
-    if
-    :: held -> hold_still( w, NOBODY )
-    :: else
-    fi;
+    do
+    :: !busy[w] ->
+        atomic
+        {
+            MAY_HOLD( word[w] ) ->
+            SET( w, word[w] + HOLD );
+            held = !((word[w] & STOPPED) && !(word[w] & SUSPENDED))
+        }
+        if
+        :: held -> stop( w, first )
+        :: else
+        fi;
+        if
+        :: atomic { first -> first = false; SET( w, word[w] - HOLD ); seen = word[w] }
+            queue_stopped( w, seen );
+            seen = 0
+        :: else -> break
+        fi
+    od;
     take_off( w, STOPPED, seen, own, first );
 #ifdef MISTAKE_HOLD_RESUMES_STOPPED
     first = false
@@ -262,10 +292,12 @@ inline let_go( w, seen, held )
 {
     if
     :: held ->
+#ifdef MISTAKE_HELD_WHILE_SUSPENDING
         if
         :: word[w] & STOPPED -> !(word[w] & SUSPENDING)
         :: else
         fi;
+#endif
         resume_surely( w )
     :: else
     fi;

@@ -33,11 +33,7 @@ BY_CHANCE( BLOCKED, DEAD )
 /* a yield in a call without a frame of the hook, which only these tests make: in a callback the worker stays at home */
 UNTIED( INKERNEL, READY )
 
-/* the model's suspensions do not fail */
-UNTIED( BLOCKED|PREEMPTED|SUSPENDING|SUSPENDED, BLOCKED|PREEMPTED )
-
 /* a carrier that stood still while its worker was suspended (ums_worker_kept), or that has ended */
-UNTIED( RUNNING|SUSPENDING|SUSPENDED, RUNNING|SUSPENDED )
 UNTIED( RUNNING|SUSPENDED, BLOCKED|STOPPED|SUSPENDED )
 UNTIED( CARRIED|SUSPENDED, DEAD|SUSPENDED )
 

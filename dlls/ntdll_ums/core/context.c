@@ -157,27 +157,30 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
     return STATUS_SUCCESS;
 }
 
-static uint32_t add_suspension( struct ums_context *context, uint64_t more, uint64_t *left )
+uint32_t ums_context_suspended( struct ums_context *context )
 {
     uint64_t word = atomic_load( &context->word );
 
     do if (word_suspended( word ) == SUSPEND_MAX) return SUSPEND_MAX;
-    while (!atomic_compare_exchange_weak( &context->word, &word, word + more ));
-    *left = word + more;
+    while (!atomic_compare_exchange_weak( &context->word, &word, word + SUSPENDED_ONE ));
     return word_suspended( word );
 }
 
-uint32_t ums_context_suspended( struct ums_context *context )
+/* Not while the worker is held, nor is it held while a suspension is made: each waits for the other, and counts in the
+   same word. A suspension that finds the worker busy is undone. If a hold stopped the worker in between, it would rely on
+   that suspension, and resume the thread of a stopped worker. */
+uint32_t ums_context_suspending( struct ums_context *context, uint64_t *left )
 {
-    uint64_t word;
+    uint64_t word = atomic_load( &context->word );
 
-    return add_suspension( context, SUSPENDED_ONE, &word );
-}
-
-uint32_t ums_context_suspending( struct ums_context *context, uint64_t *word )
-{
-    if ((atomic_load( &context->word ) & WORD_SUSPENDING) == WORD_SUSPENDING) return SUSPEND_WAIT;
-    return add_suspension( context, SUSPENDED_ONE + SUSPENDING_ONE, word );
+    do
+    {
+        if (word_suspended( word ) == SUSPEND_MAX) return SUSPEND_MAX;
+        if ((word & WORD_HOLD) || (word & WORD_SUSPENDING) == WORD_SUSPENDING) return SUSPEND_WAIT;
+    }
+    while (!atomic_compare_exchange_weak( &context->word, &word, word + SUSPENDED_ONE + SUSPENDING_ONE ));
+    *left = word + SUSPENDED_ONE + SUSPENDING_ONE;
+    return word_suspended( word );
 }
 
 /* The context may belong to another thread by now, whose count starts at 0. */
@@ -220,7 +223,7 @@ enum hold_taken ums_context_hold( struct ums_context *context, enum hold_which w
     {
         if (which == HOLD_STILL && !stands_still( *word )) return HOLD_REFUSED;
         if ((*word & WORD_HOLD) == WORD_HOLD) return join ? HOLD_REFUSED : HOLD_WAIT;
-        if ((*word & WORD_HOLD) && !join) return HOLD_WAIT;
+        if ((*word & (WORD_HOLD | WORD_SUSPENDING)) && !join) return HOLD_WAIT;
     }
     while (!atomic_compare_exchange_weak( &context->word, word, *word + HOLD_ONE ));
     *word += HOLD_ONE;

@@ -406,8 +406,9 @@ uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *w
 uint32_t ums_context_suspending( struct ums_context *context, uint64_t *word );
 uint64_t ums_context_suspend_made( struct ums_context *context, int made );
 /* A hold: another thread reads or changes the worker's registers, or ends it. Meanwhile Execute
-   returns "retry", and a resume waits; nothing else shows it. There is one hold at a time. With
-   join there may be others, whose threads may have been stopped for good: 0 if there are too many.
+   returns "retry", and suspensions and resumes wait; nothing else shows it. There is one hold at a time, and none
+   while a suspension is made. With join there may be others, whose threads may have been stopped for good: 0 if there
+   are too many.
    which: the states in which it may be taken. *word: the word after the exchange. */
 enum hold_which { HOLD_ANY, HOLD_STILL };       /* STILL: parked, or its thread is suspended */
 enum hold_taken { HOLD_REFUSED, HOLD_WAIT, HOLD_TAKEN };

@@ -176,26 +176,10 @@ int ums_hold_worker( struct ums_context *self, struct ums_context *target, struc
     return 1;
 }
 
-/* A thread that suspends a stopped worker itself has counted that, and may not have done it yet.
-   The worker's thread stands still because of our suspension. If we resumed it now, it would run
-   although the worker is marked as stopped. */
-static void wait_for_suspenders( const struct ums_context *target )
-{
-    int64_t begin = ke_clock();
-
-    while ((atomic_load( &target->word ) & WORD_SUSPENDING) &&
-           !ums_give_up( begin, "the suspension of a held worker" ))
-        SwitchToThread();
-}
-
 /* dead: the thread was ended. A resume has waited until now, so nobody has queued the worker. */
 void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold, int dead )
 {
-    if (!dead && hold->held)
-    {
-        if (atomic_load( &target->word ) & WORD_STOPPED) wait_for_suspenders( target );
-        ums_resume_worker( hold->thread, target, NULL );
-    }
+    if (!dead && hold->held) ums_resume_worker( hold->thread, target, NULL );
     if (hold->thread) CloseHandle( hold->thread );      /* while this one cannot be terminated */
     ums_let_go_word( self, target );
 }
