@@ -187,7 +187,6 @@ static void execute( struct sched *sched, struct task *task )
     DWORD error;
 
     sched->current = task;
-    InterlockedIncrement( &progress );
     InterlockedIncrement( &sched->executes );
     InterlockedIncrement( &task->executes );
     sched->at = 'x';
@@ -201,7 +200,6 @@ static void execute( struct sched *sched, struct task *task )
     sched->current = NULL;
     InterlockedDecrement( &sched->executes );
     InterlockedDecrement( &task->executes );
-    InterlockedDecrement( &progress );
     if (error == ERROR_RETRY) InterlockedIncrement( &retries );
     else if (error == ERROR_INVALID_PARAMETER) InterlockedIncrement( &refused );
     else promise_broken( "Execute failed", task, error, 0 );

@@ -122,7 +122,8 @@ extern volatile LONG slot_count;                /* slots in use up to now: each 
 extern DWORD tls;
 extern volatile LONG stopping;                  /* no new lives */
 extern volatile LONG living;                    /* slots in use */
-extern volatile LONG progress;
+extern volatile LONG progress;                  /* steps of workers. Not executes: one that never runs is executed again
+                                                   after each suspension */
 extern volatile LONG broken;
 
 /* A promise was not kept: remembered, printed by the main thread. Any thread. */
