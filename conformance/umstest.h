@@ -133,6 +133,12 @@ void umstest_refused( DWORD error );
 /* A number from the environment, or the default: longer runs of the stress tests. */
 int umstest_env( const char *name, int def );
 
+/* How many lives a test tries that looks for leaks, or for a moment that comes by chance. */
+static inline int umstest_lives( void )
+{
+    return umstest_env( "UMSTEST_LIVES", 400 );
+}
+
 /* CreateProcess. Wine 8.0 loses one start in 10,000, without any UMS: then it is made again. */
 BOOL umstest_create_process( const char *exe, char *command, BOOL inherit, DWORD flags,
                              STARTUPINFOA *startup, PROCESS_INFORMATION *process );

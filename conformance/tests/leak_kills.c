@@ -9,7 +9,7 @@
  * victim is terminated a little later than the one before, over and over from the first moment to 300 us: only chance
  * takes it to a given instruction, but there are many rounds.
  *
- * UMSTEST_LIVES (default 1000) sets the lengths.
+ * UMSTEST_LIVES (default 400) sets the lengths.
  */
 #define _WIN32_WINNT 0x0602
 #include "flat.h"
@@ -197,7 +197,7 @@ static void owners( int rounds )
 
 static void kill_waiters( void )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / (victims == WORKERS ? 10 : 40), i;
+    int rounds = umstest_lives() / (victims == WORKERS ? 10 : 40), i;
 
     if (!(shared_list = list_create())) return;
     objects[0] = CreateEventA( NULL, FALSE, FALSE, NULL );
@@ -345,7 +345,7 @@ static void hunters( int rounds )
 
 static void kill_callers( void )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / (victims == SCHEDULERS ? 40 : 10);
+    int rounds = umstest_lives() / (victims == SCHEDULERS ? 40 : 10);
 
     shared_list = list_create();
     other_list = list_create();

@@ -5,7 +5,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * UMSTEST_LIVES (default 1000) sets the lengths. No check depends on how the threads come to run: what is not used in
+ * UMSTEST_LIVES (default 400) sets the lengths. No check depends on how the threads come to run: what is not used in
  * some round cannot be lost in it either, and there are many. Each body makes its own objects: who counts handles may
  * ask about each of them, and then they are known to others.
  */
@@ -115,7 +115,7 @@ static void use_objects_on_worker( int rounds )
 /* leak tests: events and semaphores */
 START_TEST( leak_objects )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 );
+    int rounds = umstest_lives() * 5 / 2;      /* small pieces of memory add up */
 
     if (!begin_waits()) return;
     check_flat( "objects of a thread", use_objects, rounds, 2 * SLACK );
@@ -237,7 +237,7 @@ static void vain_waits_of_workers( int rounds )
 /* leak tests: waits that block, and time-outs */
 START_TEST( leak_waits )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 );
+    int rounds = umstest_lives() * 5 / 2;      /* small pieces of memory add up */
 
     if (!begin_waits()) return;
     check_flat( "waits of workers", turns_of_workers, 4 * rounds, 2 * SLACK );
@@ -331,7 +331,7 @@ static void known_to_threads( int rounds )
 /* leak tests: objects that become known to others */
 START_TEST( leak_known )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 );
+    int rounds = umstest_lives() * 5 / 2;      /* small pieces of memory add up */
 
     if (!begin_waits()) return;
     check_flat( "known while workers wait", known_to_workers, rounds / 2, 2 * SLACK );
@@ -390,6 +390,6 @@ START_TEST( leak_alerts )
         return;
     }
     if (!begin_waits()) return;
-    check_flat( "alerts", alerts, umstest_env( "UMSTEST_LIVES", 1000 ) / 2, 2 * SLACK );
+    check_flat( "alerts", alerts, umstest_lives() / 2, 2 * SLACK );
     end_waits();
 }

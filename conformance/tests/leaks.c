@@ -4,7 +4,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * UMSTEST_ROUNDS (default 10000) and UMSTEST_LIVES (default 1000) set the lengths.
+ * UMSTEST_ROUNDS (default 10000) and UMSTEST_LIVES (default 400) set the lengths.
  */
 #include "flat.h"
 
@@ -225,7 +225,7 @@ static void lives( int rounds )
 /* leak tests: 1,000 worker lives */
 START_TEST( leak_workers )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 );
+    int rounds = umstest_lives() * 5 / 2;      /* small pieces of memory add up */
 
     pCreateUmsCompletionList( &shared_list );
     life_yields = 3;
@@ -255,7 +255,7 @@ static void list_lives( int rounds )
 START_TEST( leak_lists )
 {
     life_yields = 1;
-    check_flat( "lists that had workers", list_lives, umstest_env( "UMSTEST_LIVES", 1000 ) / 10, 2 * SLACK );
+    check_flat( "lists that had workers", list_lives, umstest_lives() / 10, 2 * SLACK );
     ok( !wrong, "%ld lives did not end as they should\n", wrong );
 }
 
@@ -306,7 +306,7 @@ static void flag_reads( int rounds )
 /* leak tests: what others do to a worker that nobody runs */
 START_TEST( leak_stops )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 20;     /* each is many calls of the host */
+    int rounds = umstest_lives() / 20;     /* each is many calls of the host */
 
     shared_list = list_create();
     if (!ok( worker_create( &stopped, shared_list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() )) return;

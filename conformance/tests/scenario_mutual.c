@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Plain threads, schedulers and workers, in all pairs. Only chance takes both to a given instruction, so there are many
- * rounds; UMSTEST_LIVES (default 1000) sets their number. On Windows each of these is one system call, which takes effect
+ * rounds; UMSTEST_LIVES (default 400) sets their number. On Windows each of these is one system call, which takes effect
  * or does not [guess]; plain threads of plain Wine come through [seen: 8.0 and 10.0, 1,500 rounds each of a ring of four
  * with TerminateThread and SuspendThread]. A thread that is suspended by another that dies then stays suspended, so the
  * main thread resumes what is left.
@@ -187,7 +187,7 @@ static BOOL a_round( const enum kind *kinds, void (*const *ops)( HANDLE ), int r
 
 static void rounds_of( const enum kind *kinds, void (*const *ops)( HANDLE ), const char *what )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 200 + 1, i;
+    int rounds = umstest_lives() / 200 + 1, i;
 
     for (i = 0; i < rounds; i++) if (!a_round( kinds, ops, i )) break;
     ok( i == rounds, "%s: round %d: %ld, %ld are ready, %d, %d have ended\n", what, i, fighters[0].done, fighters[1].done,

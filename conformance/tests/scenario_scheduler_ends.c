@@ -6,17 +6,18 @@
  *
  * Open point 4 [guess]: its worker stays valid, and another scheduler can execute it. Each scheduler is terminated a
  * little later than the one before, up to 300 us after its first upcall began. Chance decides which instruction that
- * is, so there are many rounds; UMSTEST_LIVES (default 1000) sets their number.
+ * is, so there are many rounds; UMSTEST_LIVES (default 400) sets their number.
  */
 #include "umslib.h"
 
 #define LATEST 300                              /* us */
+#define BUSY   3                                /* threads */
 #define STEP   7                                /* us: 300 has no such factor, so all moments come */
 
 static PUMS_COMPLETION_LIST list;
 static struct worker survivor;
 static HANDLE event;
-static volatile LONG begun, computes, finish, over;
+static volatile LONG begun, computes, suspensions, finish, over;
 
 /* ---- what the worker does ---- */
 
@@ -140,23 +141,35 @@ static BOOL while_it_resumes( HANDLE thread, int us )
 static DWORD WINAPI suspend_the_worker( void *arg )
 {
     (void)arg;
-    while (!finish) if (!suspend_and_resume( survivor.thread )) return FALSE;
+    for (; !finish; suspensions++) if (!suspend_and_resume( survivor.thread )) return FALSE;
+    return TRUE;
+}
+
+/* The more threads want the same from the system, the longer the scheduler takes to resume the worker. */
+static DWORD WINAPI keep_the_system_busy( void *arg )
+{
+    (void)arg;
+    while (!finish) CloseHandle( OpenThread( SYNCHRONIZE, FALSE, GetCurrentThreadId() ) );
     return TRUE;
 }
 
 static BOOL while_others_suspend( HANDLE thread, int us )
 {
-    HANDLE other;
+    HANDLE others[1 + BUSY];
     DWORD well = FALSE;
     BOOL ended;
+    int i;
 
     while (!computes) SwitchToThread();
-    other = CreateThread( NULL, 0, suspend_the_worker, NULL, 0, NULL );
-    run_us( us + LATEST );
+    for (i = 0; i < 1 + BUSY; i++)
+        others[i] = CreateThread( NULL, 0, i ? keep_the_system_busy : suspend_the_worker, NULL, 0, NULL );
+    while (suspensions < 2 && WaitForSingleObject( others[0], 0 )) SwitchToThread();
+    run_us( us );
     ended = end_it( thread );
     finish = 1;
-    ended = ended && !WaitForSingleObject( other, WAIT_BOUND ) && GetExitCodeThread( other, &well ) && well;
-    CloseHandle( other );
+    ended = !WaitForMultipleObjects( 1 + BUSY, others, TRUE, WAIT_BOUND ) && GetExitCodeThread( others[0], &well ) &&
+            well && ended;
+    for (i = 0; i < 1 + BUSY; i++) CloseHandle( others[i] );
     return ended;
 }
 
@@ -167,7 +180,7 @@ static BOOL terminate_one( void (*body)( struct worker *worker ), int us, BOOL (
     BOOL well;
 
     memset( &survivor, 0, sizeof(survivor) );
-    begun = computes = finish = over = 0;
+    begun = computes = suspensions = finish = over = 0;
     info.CompletionList = list = list_create();
     if (!worker_create( &survivor, list, body, NULL, 0 )) return FALSE;
     thread = CreateThread( NULL, 0x10000, victim, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL );
@@ -194,7 +207,7 @@ static void terminate( const char *does, void (*body)( struct worker *worker ),
 
 static void terminate_anywhere( BOOL (*how)( HANDLE thread, int us ) )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 20;
+    int rounds = umstest_lives() / 20;
 
     if (!need( EnterUmsSchedulingMode )) return;
     event = CreateEventW( NULL, FALSE, FALSE, NULL );
@@ -209,12 +222,12 @@ START_TEST( scenario_scheduler_terminate_suspended ) { terminate_anywhere( while
 
 START_TEST( scenario_scheduler_terminate_resuming )
 {
-    int rounds = umstest_env( "UMSTEST_LIVES", 1000 ) / 4;
+    int rounds = umstest_lives() / 20;
 
     if (!need( EnterUmsSchedulingMode )) return;
     event = CreateEventW( NULL, FALSE, FALSE, NULL );
     terminate( "is suspended and resumed", compute_at_home, while_it_resumes, rounds );
     terminate( "its scheduler has resumed", compute_at_home, when_it_was_suspended, rounds );
-    terminate( "others suspend and resume", compute_at_home, while_others_suspend, rounds );
+    terminate( "others suspend and resume", compute_at_home, while_others_suspend, rounds * 5 );    /* meets it less often */
     CloseHandle( event );
 }
