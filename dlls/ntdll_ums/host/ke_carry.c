@@ -86,9 +86,9 @@ void ke_scheduler_stack_back( struct ums_scheduler *s )
     NT_TIB *tib = (NT_TIB *)NtCurrentTeb();
     char *limit = s->stack_bottom;
     MEMORY_BASIC_INFORMATION info;
-    uint64_t args[6] = { (uint64_t)GetCurrentProcess(), 0, 0 /* MemoryBasicInformation */, 0, sizeof(info), 0 };
+    uint64_t args[4 + CALL_STACK_ARGS] = { (uint64_t)GetCurrentProcess(), 0, 0 /* MemoryBasicInformation */, (uint64_t)&info,
+                                           sizeof(info) };
 
-    args[3] = (uint64_t)&info;
     while (args[1] = (uint64_t)limit, !(NTSTATUS)ums_native_call( "NtQueryVirtualMemory", args ) &&
            limit + info.RegionSize <= (char *)s->base)
         limit += info.RegionSize;
