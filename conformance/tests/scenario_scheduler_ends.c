@@ -123,18 +123,13 @@ static BOOL suspend_and_resume( HANDLE thread )
 }
 
 /* It is executing a worker that was suspended while it ran, and is suspended meanwhile. Then the worker is suspended
-   again and resumed, so it is not the scheduler's any more, and runs while that one is suspended. */
-static BOOL when_it_was_suspended( HANDLE thread, int us )
+   again and resumed. */
+static BOOL while_it_resumes( HANDLE thread, int us )
 {
     while (!computes) SwitchToThread();
     if (!suspend_and_resume( survivor.thread )) return FALSE;
     run_us( us );
-    return !SuspendThread( thread ) && suspend_and_resume( survivor.thread );
-}
-
-static BOOL while_it_resumes( HANDLE thread, int us )
-{
-    return when_it_was_suspended( thread, us ) && end_it( thread );
+    return !SuspendThread( thread ) && suspend_and_resume( survivor.thread ) && end_it( thread );
 }
 
 /* The same worker is suspended and resumed by another thread, as often as it can. */
@@ -186,12 +181,10 @@ static BOOL terminate_one( void (*body)( struct worker *worker ), int us, BOOL (
     thread = CreateThread( NULL, 0x10000, victim, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL );
     while (thread && !begun) SwitchToThread();
     well = how( thread, us );
-    finish = 1;
-    well = well && pEnterUmsSchedulingMode( &info ) && over && worker_wait( &survivor, WAIT_BOUND ) &&
-           survivor.finished && worker_delete( &survivor );
-    if (WaitForSingleObject( thread, 0 )) well = end_it( thread ) && well;
     CloseHandle( thread );
-    return well && pDeleteUmsCompletionList( list );
+    finish = 1;
+    return well && pEnterUmsSchedulingMode( &info ) && over && worker_wait( &survivor, WAIT_BOUND ) &&
+           survivor.finished && worker_delete( &survivor ) && pDeleteUmsCompletionList( list );
 }
 
 static void terminate( const char *does, void (*body)( struct worker *worker ),
@@ -227,7 +220,6 @@ START_TEST( scenario_scheduler_terminate_resuming )
     if (!need( EnterUmsSchedulingMode )) return;
     event = CreateEventW( NULL, FALSE, FALSE, NULL );
     terminate( "is suspended and resumed", compute_at_home, while_it_resumes, rounds );
-    terminate( "its scheduler has resumed", compute_at_home, when_it_was_suspended, rounds );
     terminate( "others suspend and resume", compute_at_home, while_others_suspend, rounds * 5 );    /* meets it less often */
     CloseHandle( event );
 }
