@@ -139,6 +139,12 @@ static inline int umstest_lives( void )
     return umstest_env( "UMSTEST_LIVES", 400 );
 }
 
+/* For those that look for small pieces of memory, which have to add up. */
+static inline int umstest_many_lives( void )
+{
+    return umstest_lives() * 5 / 2;
+}
+
 /* CreateProcess. Wine 8.0 loses one start in 10,000, without any UMS: then it is made again. */
 BOOL umstest_create_process( const char *exe, char *command, BOOL inherit, DWORD flags,
                              STARTUPINFOA *startup, PROCESS_INFORMATION *process );

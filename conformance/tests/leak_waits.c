@@ -115,7 +115,7 @@ static void use_objects_on_worker( int rounds )
 /* leak tests: events and semaphores */
 START_TEST( leak_objects )
 {
-    int rounds = umstest_lives() * 5 / 2;      /* small pieces of memory add up */
+    int rounds = umstest_many_lives();
 
     if (!begin_waits()) return;
     check_flat( "objects of a thread", use_objects, rounds, 2 * SLACK );
@@ -237,7 +237,7 @@ static void vain_waits_of_workers( int rounds )
 /* leak tests: waits that block, and time-outs */
 START_TEST( leak_waits )
 {
-    int rounds = umstest_lives() * 5 / 2;      /* small pieces of memory add up */
+    int rounds = umstest_many_lives();
 
     if (!begin_waits()) return;
     check_flat( "waits of workers", turns_of_workers, 4 * rounds, 2 * SLACK );
@@ -331,7 +331,7 @@ static void known_to_threads( int rounds )
 /* leak tests: objects that become known to others */
 START_TEST( leak_known )
 {
-    int rounds = umstest_lives() * 5 / 2;      /* small pieces of memory add up */
+    int rounds = umstest_many_lives();
 
     if (!begin_waits()) return;
     check_flat( "known while workers wait", known_to_workers, rounds / 2, 2 * SLACK );

@@ -225,7 +225,7 @@ static void lives( int rounds )
 /* leak tests: 1,000 worker lives */
 START_TEST( leak_workers )
 {
-    int rounds = umstest_lives() * 5 / 2;      /* small pieces of memory add up */
+    int rounds = umstest_many_lives();
 
     pCreateUmsCompletionList( &shared_list );
     life_yields = 3;

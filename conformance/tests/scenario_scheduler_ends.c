@@ -1,5 +1,6 @@
 /*
- * Scenarios: a scheduler thread is terminated at any moment, over and over; while it runs, and suspended.
+ * Scenarios: a scheduler thread is terminated at any moment, over and over; while it runs, suspended, and while it
+ * resumes its worker.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -158,7 +159,7 @@ static BOOL while_others_suspend( HANDLE thread, int us )
     while (!computes) SwitchToThread();
     for (i = 0; i < 1 + BUSY; i++)
         others[i] = CreateThread( NULL, 0, i ? keep_the_system_busy : suspend_the_worker, NULL, 0, NULL );
-    while (suspensions < 2 && WaitForSingleObject( others[0], 0 )) SwitchToThread();
+    while (suspensions < 2 && WaitForSingleObject( others[0], 0 ) == WAIT_TIMEOUT) SwitchToThread();
     run_us( us );
     ended = end_it( thread );
     finish = 1;

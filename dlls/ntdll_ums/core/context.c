@@ -168,7 +168,9 @@ uint32_t ums_context_suspended( struct ums_context *context )
 
 /* Not while the worker is held, nor is it held while a suspension is made: each waits for the other, and counts in the
    same word. A suspension that finds the worker busy is undone. If a hold stopped the worker in between, it would rely on
-   that suspension, and resume the thread of a stopped worker. */
+   that suspension, and resume the thread of a stopped worker. Both counts are in one word and change by exchange, so one of
+   the two sees the other. Nobody is woken: whoever waits looks again, for UMS_PATIENCE at most, and takes that risk then,
+   because the other thread may have been stopped for good. */
 uint32_t ums_context_suspending( struct ums_context *context, uint64_t *left )
 {
     uint64_t word = atomic_load( &context->word );

@@ -89,7 +89,7 @@ int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uin
         while ((count = ums_context_suspending( target, word )) == SUSPEND_WAIT)
         {
             ums_let_others_go_on( self );
-            if (!ums_give_up( begin, "another suspension of a worker, to suspend it too" )) continue;
+            if (!ums_give_up( begin, "another suspension or a hold of a worker, to suspend it" )) continue;
             count = SUSPEND_MAX;                /* whoever made it may have been terminated */
             break;
         }
@@ -128,7 +128,7 @@ int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_
         while ((taken = ums_context_hold( target, which, join, &word )) == HOLD_WAIT)
         {
             ums_let_others_go_on( self );
-            join = join || ums_give_up( begin, "another hold of a worker to end" );
+            join = join || ums_give_up( begin, "another hold or a suspension of a worker to end" );
         }
         if (taken == HOLD_TAKEN) return 1;
         ums_context_unref( target );

@@ -47,7 +47,8 @@ enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON, CANNOT_STOP };
 /* It sends its worker home, or is about to take an upcall. Where its registers are does not tell: it calls the host to
    resume the worker's thread, and another thread may stop that worker meanwhile, and post. If it ended there the worker
    would stay suspended once for ever. Asleep it has done all that; what is posted then is not lost
-   (ums_worker_queue_unheard). */
+   (ums_worker_queue_unheard). It stands still, so `waiting` does not change, and of `posted` only AWAITED, to MADE:
+   take_worker_off looks at the worker again when it holds it. */
 static enum where where_in_wait( struct ums_scheduler *s, enum worker_state state )
 {
     uint32_t posted = atomic_load( &s->posted );
@@ -64,7 +65,7 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint3
                                    struct ums_context **w )
 {
     enum worker_state state = WORKER_NONE;
-    enum where where = OUTSIDE;
+    enum where where;
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;

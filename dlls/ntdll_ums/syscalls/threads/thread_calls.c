@@ -135,7 +135,8 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers )
    worker's owner is not asked: in Execute it is another one for a moment.
 
    Nor may it stay on its way into its wait: it wakes the worker at home there, or resumes its thread. If it did not, a
-   worker that another scheduler has executed meanwhile would not run.
+   worker that another scheduler has executed meanwhile would not run. Another thread may post now; AWAITED or MADE, it is
+   on its way.
 
    The scheduler stands still, so what it writes does not change: s->current and w->local. Another
    scheduler may have the worker by now, since s->current is not cleared; then this one is let go on once
