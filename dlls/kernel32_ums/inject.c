@@ -18,17 +18,21 @@
 #include "import_table.h"
 
 #define PAGE           0x1000
+#define PAGES          8
+#define NO_PAGE        1                /* no page begins there */
 #define PEB_IMAGE_BASE 0x10             /* ImageBaseAddress in a PEB [seen] */
 #define ALIGN_UP( x, n ) (((x) + (n) - 1) & ~((ULONG64)(n) - 1))
 
-/* a walk over the process's import table */
+/* A walk over the process's import table. It goes to and fro between descriptors, slots and names,
+ * and Wine stops the process for each read: with one page, these took most of a start's time. */
 struct plan
 {
     struct import_table table;
     HANDLE              process;
     BYTE               *base;
-    DWORD               page_rva;       /* what `page` holds, 1 at first: nothing */
-    BYTE                page[PAGE];
+    unsigned int        next;           /* the page that is given up next */
+    DWORD               page_rva[PAGES];    /* what each of `pages` holds, NO_PAGE at first */
+    BYTE                pages[PAGES][PAGE];
 };
 
 static const char does_not_fit[] = "its import table is damaged or of an unknown kind";
@@ -43,23 +47,34 @@ static BOOL read_remote( HANDLE process, const void *from, void *to, SIZE_T size
     return ReadProcessMemory( process, from, to, size, &done ) && done == size;
 }
 
+/* the page of the image that begins at RVA; NULL if it cannot be read */
+static const BYTE *get_page( struct plan *plan, DWORD rva )
+{
+    unsigned int i;
+
+    for (i = 0; i < PAGES; i++)
+        if (plan->page_rva[i] == rva) return plan->pages[i];
+
+    i = plan->next;
+    plan->next = (i + 1) % PAGES;
+    plan->page_rva[i] = NO_PAGE;
+    if (!read_remote( plan->process, plan->base + rva, plan->pages[i], PAGE )) return NULL;
+    plan->page_rva[i] = rva;
+    return plan->pages[i];
+}
+
 static BOOL fetch( struct import_table *table, DWORD rva, void *to, DWORD size )
 {
     struct plan *plan = CONTAINING_RECORD( table, struct plan, table );
+    const BYTE *page;
     BYTE *out = to;
-    DWORD page, part;
+    DWORD part;
 
     while (size)
     {
-        page = rva & ~(PAGE - 1);
-        if (page != plan->page_rva)
-        {
-            plan->page_rva = 1;
-            if (!read_remote( plan->process, plan->base + page, plan->page, PAGE )) return FALSE;
-            plan->page_rva = page;
-        }
-        part = min( size, page + PAGE - rva );
-        memcpy( out, plan->page + (rva - page), part );
+        if (!(page = get_page( plan, rva & ~(PAGE - 1) ))) return FALSE;
+        part = min( size, PAGE - rva % PAGE );
+        memcpy( out, page + rva % PAGE, part );
         out += part;
         rva += part;
         size -= part;
@@ -192,6 +207,7 @@ const char *inject_process( HANDLE process, const WCHAR *dir, DWORD flags )
     struct plan *plan;
     const char *error;
     BYTE *page, *base;
+    unsigned int i;
 
     if (NtQueryInformationProcess( process, ProcessBasicInformation, &info, sizeof(info), NULL )
         || !info.PebBaseAddress
@@ -207,7 +223,7 @@ const char *inject_process( HANDLE process, const WCHAR *dir, DWORD flags )
     plan->table.fetch = fetch;
     plan->process = process;
     plan->base = base;
-    plan->page_rva = 1;
+    for (i = 0; i < PAGES; i++) plan->page_rva[i] = NO_PAGE;
     error = "its headers cannot be read";
     if (!fetch( &plan->table, 0, page, PAGE ) || (error = inject_check_headers( page, PAGE )))
         goto done;
