@@ -138,13 +138,14 @@ set_tests_properties(model.tie PROPERTIES LABELS model FIXTURES_REQUIRED words)
 set(times -DTIMES -DROUNDS=1)
 
 ums_add_test_of_model(waits.pml waits_alerts holds -DALERTERS=2)
-ums_add_test_of_model(waits.pml waits_suspended holds -O1 -DALERTERS=2 -DHOLDERS=1)
+ums_add_test_of_model(waits.pml waits_suspended holds -DALERTERS=1 -DHOLDERS=1)
+ums_add_test_of_model(waits.pml waits_suspended_two_alerters holds -O1 -DALERTERS=2 -DHOLDERS=1)
 ums_add_test_of_model(waits.pml waits_killed holds -DKILL -DHOLDERS=1)
 ums_add_test_of_model(waits.pml waits_times holds ${times})
 ums_add_test_of_model(waits.pml waits_times_killed holds -O1 ${times} -DKILL)
 ums_add_test_of_model(waits.pml waits_times_suspended holds -O1 ${times} -DHOLDERS=1)
-# half a minute; waits_times and waits_suspended try each of its two parts in every check
-set_tests_properties(model.waits_times_suspended PROPERTIES LABELS "model;long")
+# Half a minute, and twenty seconds; waits_times, waits_suspended and waits_alerts try each of their parts in every check.
+set_tests_properties(model.waits_times_suspended model.waits_suspended_two_alerters PROPERTIES LABELS "model;long")
 
 function(ums_add_mistake_in_waits name)
     string(TOUPPER MISTAKE_${name} macro)
