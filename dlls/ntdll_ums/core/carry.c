@@ -62,11 +62,15 @@ void ums_left_inkernel( struct ums_scheduler *s, struct ums_context *w, uintptr_
 }
 
 /* The worker makes a call that will block, so the scheduler gets its upcall at once. The worker may
-   be queued, and executed elsewhere, before the upcall begins, as on Windows [seen]. */
+   be queued, and executed elsewhere, before the upcall begins, as on Windows [seen]. Nobody posts to this
+   scheduler, which must not be stopped between the state and the token all the same: the worker would not make its
+   call. */
 void ums_left_blocked( struct ums_scheduler *s, struct ums_context *w, uintptr_t payload )
 {
     ums_note_by( s, w, EVENT_BLOCK, ums_noted_call( w ) );
+    scheduler_expect( s, 0 );
     send_home( w, WORKER_BLOCKED, 0 );
+    atomic_store( &s->posted, POST_NONE );
     ke_scheduler_upcall( s, REASON_BLOCKED, payload, NULL );
 }
 

@@ -102,30 +102,23 @@ static int was_alerted( struct ums_context *w )
 
 /* ---- into the wait ---- */
 
-/* Runs on the scheduler's stack. A scheduler that pushes must not be killed between push and signal
-   (scheduler_expect). A thread that has killed the worker may have found this carrier suspended in
-   our code, and left the rest to it (ums_worker_killed). It had set SUSPENDED and kill_pending
-   before. */
+/* Runs on the scheduler's stack. An alert, or the deadline, that came before the state is left to the look behind
+   it, and so is the push. So this scheduler must be neither suspended nor killed before its upcall
+   (scheduler_expect): the worker would stay in a wait that is over, or on no list. A thread that has killed the
+   worker may have found this carrier suspended in our code, and left the rest to it (ums_worker_killed). It had
+   set SUSPENDED and kill_pending before. */
 _Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context *w, uintptr_t arg )
 {
     const uint64_t to = (WORKER_BLOCKED | WORD_PREEMPTED | WORD_WAITS) + WORD_SEQ;
     uint64_t word;
 
     ums_note_by( s, w, EVENT_BLOCK, ums_noted_call( w ) );
+    scheduler_expect( s, 0 );
     word = worker_leave_carrier( w, to ) + to - WORKER_CARRIED;
-    if (was_alerted( w ))
-    {
-        scheduler_expect( s, 0 );
-        end_wait( w, word );
-        atomic_store( &s->posted, POST_NONE );
-    }
+    if (was_alerted( w )) end_wait( w, word );
     else if (arg) ums_timer_expect( (int64_t)arg );
-    if ((word & WORD_SUSPENDED) && atomic_load( &w->kill_pending ))
-    {
-        scheduler_expect( s, 0 );
-        ums_worker_killed_finish( w );
-        atomic_store( &s->posted, POST_NONE );
-    }
+    if ((word & WORD_SUSPENDED) && atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
+    atomic_store( &s->posted, POST_NONE );
     ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
 }
 
