@@ -86,14 +86,16 @@ struct watch
 
 /* Take the worker as blocked in the call that this word belongs to. The name of the call is read
    before the exchange: it was noted before the word, and a worker that leaves the call may note
-   another one at once. */
+   another one at once. Its thread may have yet to post here while another scheduler has executed the
+   worker already: one that carries it makes it INKERNEL before that thread runs on. The owner belongs
+   to this word, because each Execute has its own number. */
 static int take_blocked( struct ums_scheduler *s, uint64_t word )
 {
     struct ums_context *w = s->current;
     uint32_t call = ums_noted_call( w );
     struct ums_mark mark = ums_mark( w );
 
-    if (!atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED ))
+    if (w->owner != s || !atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED ))
         return 0;
     ums_note( mark, s, EVENT_BLOCK, call );
     return 1;
@@ -141,9 +143,7 @@ static int is_blocked( struct ums_context *w, struct watch *watch, int64_t now )
 /* Read the worker's word at each tick, once every grace period or sooner. A later look that finds the same call takes the
    worker, if the grace period is over and the worker is blocked; a wake-up can come early.
    Meanwhile the worker may have left, may run on another scheduler, or its slot may be another
-   worker. That is safe because the caller checks posted between two looks: if the first look saw a
-   call that was not made under this scheduler, the post came before that call. Returns 1 if the
-   worker was taken. */
+   worker: take_blocked sees that by the owner. Returns 1 if the worker was taken. */
 static int scheduler_look( struct ums_scheduler *s, struct watch *watch )
 {
     uint64_t word = atomic_load( &s->current->word );
