@@ -453,6 +453,10 @@ X( scenario_lifetime, scenario_terminate_delete_at_once, 30 )
 X( scenario_lifetime, scenario_terminate_seen_by_execute, 30 )
 X( scenario_lifetime, scenario_terminate_not_before, 30 )
 
+X( scenario_terminate, scenario_terminate_ending, 60 )
+X( scenario_terminate, scenario_terminate_bound_again, 60 )
+X( scenario_terminate, scenario_terminate_enters, 60 )
+
 X( scenario_list, scenario_list_rehome, 30 )
 X( scenario_list, scenario_list_once, 30 )
 X( scenario_list, scenario_list_race, 30 )

@@ -506,8 +506,8 @@ static void a_kill_is_finished_once( void **state )
 
 static int found_while_ending, found_after;
 
-/* The end is announced, and the client deletes the context at once. Who suspends the thread now
-   must still see that a scheduler waits for it. */
+/* The end is announced, and the client deletes the context at once. Whoever suspends or terminates the thread
+   now must still see that a scheduler waits for it. */
 static void delete_at_once( void *event )
 {
     struct ums_context *first;
@@ -517,7 +517,7 @@ static void delete_at_once( void *event )
     if (!(atomic_load( &context->flags ) & CONTEXT_TERMINATED)) return;
     ums_list_wait( list, &zero, &first );
     if (first == context && !ums_context_delete( context ))
-        found_while_ending = ums_context_of_ending( ke_thread_id() ) == context;
+        found_while_ending = ums_thread_holds( ke_thread_id() );
 }
 
 static void end_at_once( void *param )
@@ -545,7 +545,7 @@ static void whoever_ends_is_found_to_the_last( void **state )
     fake_worker_create( &worker, context, list, end_at_once, NULL );
     assert_int_equal( fake_scheduler_enter( list, execute_once, NULL ), STATUS_SUCCESS );
     pthread_join( worker.thread, NULL );
-    for (i = 1; i < 1000; i++) found_after |= ums_context_of_ending( i ) != NULL;
+    for (i = 1; i < 1000; i++) found_after |= ums_thread_holds( i );
     assert_true( found_while_ending );
     assert_false( found_after );
     ke_event_close( event );

@@ -27,21 +27,6 @@ static void end_context( struct ums_context *c )
     ums_context_delete( c );
 }
 
-/* A thread that is ending is busy until the scheduler has been told. A thread that has ended is not. */
-static void only_a_busy_one_is_ending( void **state )
-{
-    struct ums_context *c = new_context( 4 );
-
-    (void)state;
-    assert_null( ums_context_of_ending( 4 ) );
-    atomic_store( &c->busy, 1 );
-    assert_ptr_equal( ums_context_of_ending( 4 ), c );
-    atomic_store( &c->busy, 0 );
-    assert_null( ums_context_of_ending( 4 ) );
-    ums_thread_id_clear( c, 4 );
-    end_context( c );
-}
-
 static void an_id_leads_to_its_context( void **state )
 {
     static const uint32_t ids[] = { 4, 0x10000, 0x4000 * 4, 0x3fffffc, 0x4000000, 0xfffffffc, 7 };
@@ -84,7 +69,6 @@ int main( void )
     {
         /* first: one id outside the table, and all are searched for */
         cmocka_unit_test( an_id_that_is_used_again_is_the_new_one ),
-        cmocka_unit_test( only_a_busy_one_is_ending ),
         cmocka_unit_test( an_id_leads_to_its_context ),
     };
 

@@ -385,6 +385,22 @@ static enum sched_action leave_blocked( struct sched *sched, UMS_SCHEDULER_REASO
     return SCHED_LEAVE;
 }
 
+/* needs the right [doc: SuspendThread], wherever the worker is */
+static void check_no_right( struct worker *worker )
+{
+    HANDLE limited = NULL;
+    DWORD count;
+
+    ok( DuplicateHandle( GetCurrentProcess(), worker->thread, GetCurrentProcess(), &limited, THREAD_QUERY_INFORMATION,
+                         FALSE, 0 ), "no handle, error %lu\n", GetLastError() );
+    SetLastError( POISON );
+    count = SuspendThread( limited );
+    ok( count == (DWORD)-1 && GetLastError() == ERROR_ACCESS_DENIED, "5 without the right: %ld, error %lu\n", count,
+        GetLastError() );
+    ok( context_is_suspended( worker->context ) == 0, "5 suspended without the right\n" );
+    CloseHandle( limited );
+}
+
 /* 5 each call gives the count before, for a worker that was stopped while it ran, too, again and
  * again before it is executed */
 START_TEST( suspend_stopped_count )
@@ -419,6 +435,7 @@ START_TEST( suspend_stopped_count )
         ok( context_is_suspended( worker.context ) == 0, "5 IsSuspended after the last resume\n" );
         count = ResumeThread( worker.thread );
         ok( count == 0, "5 one too many: previous count %ld, expected 0\n", count );
+        check_no_right( &worker );
     }
     tick_end = 1;
     sched_join( &sched );

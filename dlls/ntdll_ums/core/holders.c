@@ -14,7 +14,7 @@
  */
 #include "ums_core.h"
 
-#define HOLDERS 32
+#define HOLDERS 64
 #define PAUSES  0x80000000u                     /* it is to be terminated */
 #define PAUSE   20000                           /* 100 ns: 2 ms, longer than some tries to terminate it */
 

@@ -424,12 +424,15 @@ static void give_up( struct ums_context *context )
 }
 
 /* Turn a scheduler thread into a plain thread. Its context stays like one whose thread has ended. A
-   thread that ends inside its SchedulerProc calls this too. It waits for no worker then. */
+   thread that ends inside its SchedulerProc calls this too. It waits for no worker then. Once its id is cleared
+   the thread is found as a plain one; if it was terminated then, its list and its slot would be lost. */
 void ums_scheduler_detach( struct ums_context *context )
 {
+    ums_hold_self( NULL, 1 );
     ke_set_current( NULL );
     ke_thread_leaves( context );
     give_up( context );
+    ums_hold_self( NULL, -1 );
 }
 
 ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void), void *param )
@@ -448,18 +451,19 @@ ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void)
     }
     context->scheduler->proc = proc;
     ke_scheduler_run( context->scheduler, REASON_STARTUP, 0, param );
-    ums_scheduler_detach( context );
-    ums_context_delete( context );
+    ums_scheduler_end( context );
     return STATUS_SUCCESS;
 }
 
-/* The scheduler thread ends. Delete the context that EnterUmsSchedulingMode created. */
+/* The scheduler thread leaves the mode, or ends. Delete the context that EnterUmsSchedulingMode created. */
 void ums_scheduler_end( struct ums_context *context )
 {
     int entered = context->scheduler->proc != NULL;
 
+    ums_hold_self( NULL, 1 );
     ums_scheduler_detach( context );
     if (entered) ums_context_delete( context );
+    ums_hold_self( NULL, -1 );
 }
 
 /* In Execute a worker is CARRIED before the new scheduler is its owner, and s may be the old one. The new one has

@@ -94,34 +94,19 @@ static int is_live( struct ums_context *context )
     return ums_context_check( context ) && !(atomic_load( &context->flags ) & CONTEXT_TERMINATED);
 }
 
-static int is_ending( struct ums_context *context )
-{
-    return atomic_load( &context->busy ) != 0;
-}
-
-static struct ums_context *find( uint32_t tid, int (*fits)( struct ums_context *context ) )
+struct ums_context *ums_context_of_thread( uint32_t tid )
 {
     struct ums_context *context;
     uint32_t i, made;
 
     if (!tid) return NULL;
-    if ((context = listed( tid ))) return fits( context ) ? context : NULL;
+    if ((context = listed( tid ))) return is_live( context ) ? context : NULL;
     if (!atomic_load( &unlisted )) return NULL;
     made = ums_pool_made( &ums_context_pool );
     for (i = 0; i < made; i++)
     {
         context = ums_pool_any( &ums_context_pool, i );
-        if (atomic_load( &context->tid ) == tid && fits( context )) return context;
+        if (atomic_load( &context->tid ) == tid && is_live( context )) return context;
     }
     return NULL;
-}
-
-struct ums_context *ums_context_of_thread( uint32_t tid )
-{
-    return find( tid, is_live );
-}
-
-struct ums_context *ums_context_of_ending( uint32_t tid )
-{
-    return find( tid, is_ending );
 }

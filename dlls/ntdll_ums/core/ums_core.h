@@ -430,8 +430,6 @@ void ums_thread_id_set( struct ums_context *context, uint32_t tid );
 /* The thread ends. Does nothing if the id or the context belongs to another one by now. */
 void ums_thread_id_clear( struct ums_context *context, uint32_t tid );
 struct ums_context *ums_context_of_thread( uint32_t tid ); /* live scheduler or worker, or NULL */
-/* A worker whose thread is in ums_worker_end; its context may be deleted already. Or NULL. */
-struct ums_context *ums_context_of_ending( uint32_t tid );
 
 /* ---- scheduler.c ---- */
 

@@ -291,14 +291,19 @@ uint32_t ums_workers_alive( void )
 }
 
 /* A dead worker may not have been dequeued yet. Wait for the thread that pushes it, or that walks
-   over its chain. */
+   over its chain. Then wait for those that have found the former thread by its id and work on the
+   context: what they still do, they would do to the new one. Each has a reference, the home thread
+   until its end, too; only the client's is left then. Nobody gets one for the old thread any more,
+   because its id was cleared before its own reference was dropped (ums_context_ref). A thread with a
+   reference waits for nobody who waits here, and is neither stopped nor terminated (ums_hold_self). */
 static int use_again( struct ums_context *w )
 {
     int64_t begin = ke_clock();
 
     if (word_state( atomic_load( &w->word ) ) == WORKER_DEAD) ums_list_walked( w, 0 );
-    while (word_state( atomic_load( &w->word ) ) == WORKER_DEAD && !ums_list_forget( w ))
-        if (ums_give_up( begin, "a dead worker to leave its completion list" )) return 0;
+    while (word_state( atomic_load( &w->word ) ) == WORKER_DEAD &&
+           (!ums_list_forget( w ) || atomic_load( &w->refs ) != 1))
+        if (ums_give_up( begin, "a dead worker to be left by its list and its thread" )) return 0;
     return worker_move( w, WORKER_DEAD, WORKER_STARTING );
 }
 
@@ -388,8 +393,9 @@ void ums_worker_start( struct ums_context *w )
 /* The home thread is about to end in the kernel, and becomes a plain thread. The context is marked
    terminated before it is queued [seen]. After the push the client may delete it, so the reference
    is dropped last. Owner and list are read when nobody can stop the thread any more: a suspension
-   before that may have moved the worker to another scheduler. A thread that suspends this one finds
-   the context by the thread id until the end, even if it was deleted (ums_context_of_ending). */
+   before that may have moved the worker to another scheduler. From the flag on this thread is not
+   found as a worker: so it is in a section like a plain thread, whether its context was deleted or has
+   another thread by the time. Whoever has found it before sees that it is busy, or in the section. */
 void ums_worker_end( struct ums_context *w )
 {
     struct ums_scheduler *owner;
@@ -400,6 +406,7 @@ void ums_worker_end( struct ums_context *w )
 
     ums_worker_go_home( w );
     ums_worker_busy( w, 1 );
+    ums_hold_self( NULL, 1 );
     mark = ums_mark( w );
     tid = atomic_load( &w->tid );
     owner = w->owner;
@@ -419,4 +426,5 @@ void ums_worker_end( struct ums_context *w )
     ums_thread_id_clear( w, tid );              /* a new thread may have the context already */
     ums_worker_busy( w, -1 );
     ums_context_unref( w );
+    ums_hold_self( NULL, -1 );
 }

@@ -257,9 +257,10 @@ uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct u
    set in them. */
 void ums_note_breakpoints( struct ums_context *w, const void *context );
 /* The id of a thread, 0 if it does not belong to this process; the scheduler or live worker of a
-   thread, NULL if it is neither. Both enter the kernel. */
+   thread, NULL if it is neither. Both enter the kernel. *tid: that id. Pass it on with the context, which may be
+   another thread's by the time: while the program has the handle open, no other thread has the id. */
 uint32_t ums_thread_id( void *thread, struct ums_context *self );
-struct ums_context *ums_context_of_handle( void *thread, struct ums_context *self );
+struct ums_context *ums_context_of_handle( void *thread, struct ums_context *self, uint32_t *tid );
 
 /* hook_sigsys.c: once, when the hook is in place */
 void ums_hook_sigsys_install( void );

@@ -30,9 +30,8 @@ void ums_let_others_go_on( struct ums_context *self )
    The context may be deleted and be another thread's meanwhile: its memory stays, and the id tells. One that the program has
    suspended does not begin; if it is resumed right behind the look, it may be stopped in its start, as it was before. If the caller
    has the loader's lock no thread begins; if a thread has it that waits for the caller, this ends with patience. */
-int ums_wait_for_start( const struct ums_context *target )
+int ums_wait_for_start( const struct ums_context *target, uint32_t tid )
 {
-    uint32_t tid = atomic_load( &target->tid );
     int64_t begin = ke_clock();
     uint64_t word;
 
@@ -46,13 +45,13 @@ int ums_wait_for_start( const struct ums_context *target )
 
 /* NtSuspendThread returns before the thread has stopped; NtGetContextThread waits for that. Is the
    thread in a section that others wait for? */
-static int is_busy( HANDLE thread, const struct ums_context *target )
+static int is_busy( HANDLE thread, const struct ums_context *target, uint32_t tid )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL;
     ums_get_context_native( thread, &context );
-    return atomic_load( &target->busy ) != 0;
+    return atomic_load( &target->busy ) || ums_thread_holds( tid );     /* it has ended (ums_worker_end) */
 }
 
 void ums_wait_while_busy( const struct ums_context *target )
@@ -70,7 +69,7 @@ NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *targe
 
     ums_stop_begin();
     status = native( call );
-    *busy = !status && own && is_busy( own, target );
+    *busy = !status && own && is_busy( own, target, tid );
     if (*busy) ums_resume_worker( own, target, NULL );
     ums_stop_end();
     if (own) CloseHandle( own );
@@ -148,16 +147,15 @@ void ums_let_go_word( struct ums_context *self, struct ums_context *target )
 /* The system's suspend count of the thread is the counted one; at least 1 for a worker that was
    stopped in user code, until it is executed; and 1 more for each hold that has stopped it. A
    worker that the hold itself has stopped keeps the hold's suspension (ums_worker_stopped). */
-int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold )
+int ums_hold_worker( struct ums_context *self, struct ums_context *target, uint32_t tid, struct hold *hold )
 {
-    uint32_t tid;
     uint64_t word;
     int busy;
 
     for (;; SwitchToThread())
     {
         ums_wait_while_busy( target );
-        if (!(tid = atomic_load( &target->tid )) || !ums_hold_word( self, target, tid, HOLD_ANY )) return 0;
+        if (!tid || !ums_hold_word( self, target, tid, HOLD_ANY )) return 0;
         word = atomic_load( &target->word );
         hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME |
                                    SYNCHRONIZE, FALSE, tid );
@@ -165,7 +163,7 @@ int ums_hold_worker( struct ums_context *self, struct ums_context *target, struc
         /* stopped before, and resumed since: nobody can resume or execute it now */
         hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
                      !ums_suspend_native( hold->thread, NULL );
-        if ((busy = hold->held && is_busy( hold->thread, target )))
+        if ((busy = hold->held && is_busy( hold->thread, target, tid )))
             ums_resume_worker( hold->thread, target, NULL );
         ums_stop_end();
         if (!busy) break;

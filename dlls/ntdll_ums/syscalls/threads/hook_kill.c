@@ -39,31 +39,16 @@ NTSTATUS ums_kill_unstopped( struct ums_call *call, HANDLE thread, int tries )
     return ums_terminate_native( thread, (uint32_t)call->args[1] );
 }
 
-/* The worker has ended while the caller waited to hold it. */
-static NTSTATUS kill_ended( struct ums_call *call, uint32_t tid, struct ums_context *self )
-{
-    NTSTATUS status;
-    HANDLE thread;
-
-    ums_hold_self( self, 1 );                   /* it has a handle meanwhile */
-    thread = OpenThread( THREAD_TERMINATE | SYNCHRONIZE, FALSE, tid );
-    status = ums_kill_unstopped( call, thread, 1 );
-    if (thread) CloseHandle( thread );
-    ums_hold_self( self, -1 );
-    return status;
-}
-
 /* A worker is killed only when it is off its carrier. Otherwise the carrier would continue with the
-   stack and the TEB of a thread that no longer exists. */
-static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
-                             struct ums_context *self )
+   stack and the TEB of a thread that no longer exists. 0: it has ended meanwhile, or is held too often. */
+static int kill_worker( struct ums_call *call, struct ums_context *target, uint32_t tid, struct ums_context *self,
+                        NTSTATUS *ret )
 {
-    uint32_t tid = atomic_load( &target->tid );
     struct hold hold;
     NTSTATUS status;
 
-    ums_wait_for_start( target );
-    if (!ums_hold_worker( self, target, &hold )) return tid ? kill_ended( call, tid, self ) : native( call );
+    ums_wait_for_start( target, tid );
+    if (!ums_hold_worker( self, target, tid, &hold )) return 0;
     ke_killed_here( target, 1 );
     status = ke_end_sleeper( target, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS
                                                                             : native( call );
@@ -76,22 +61,20 @@ static NTSTATUS kill_worker( struct ums_call *call, struct ums_context *target,
     }
     else ke_killed_here( target, 0 );
     ums_let_go( self, target, &hold, !status );
-    return status;
+    *ret = status;
+    return 1;
 }
 
-static NTSTATUS kill_other( struct ums_call *call, struct ums_context *target,
-                            struct ums_context *self )
+/* A worker that kills its own scheduler continues on another. */
+static int kill_scheduler( struct ums_call *call, struct ums_context *target, uint32_t tid, struct ums_context *self,
+                           NTSTATUS *status )
 {
-    int worker = self && self->kind == CONTEXT_WORKER, left;
-    NTSTATUS status;
+    int worker = self && self->kind == CONTEXT_WORKER;
+    int left = worker && self->owner == target->scheduler && ums_worker_block( self, 0 );
+    int done = ums_kill_scheduler( call, target, tid, self, status );
 
-    if (!ums_has_access( (HANDLE)call->args[0], THREAD_TERMINATE )) return native( call );
-    if (target->kind == CONTEXT_WORKER) return kill_worker( call, target, self );
-    /* a worker that kills its own scheduler continues on another */
-    left = worker && self->owner == target->scheduler && ums_worker_block( self, 0 );
-    status = ums_kill_scheduler( call, target, self );
     if (left) ums_worker_back( self );
-    return status;
+    return done;
 }
 
 /* Is the hand in a call of the program that the hook has counted and passed on? */
@@ -101,6 +84,13 @@ static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
 
     if (state != HAND_BLOCKED && state != HAND_INKERNEL) return 0;
     return ums_is_in_native_call( context );
+}
+
+static int is_scheduler( uint32_t tid )
+{
+    const struct ums_context *context = ums_context_of_thread( tid );
+
+    return context && context->kind == CONTEXT_SCHEDULER;
 }
 
 /* May the thread be terminated where it stands? Not if it is handing out a packet of a worker factory: the
@@ -115,12 +105,17 @@ static int may_end_there( uint32_t tid, const CONTEXT *registers )
 }
 
 /* It stands still. 0: it must advance first, and is not suspended any more. A suspension for a moment would be
-   another stop, so the others are the program's. */
+   another stop, so the others are the program's. It may be a scheduler by now, and carry a worker. */
 static int end_plain( struct ums_call *call, HANDLE thread, uint32_t tid, ULONG others, NTSTATUS *status )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
+    if (is_scheduler( tid ))
+    {
+        ums_resume_native( thread, NULL );
+        return 0;
+    }
     if (ums_get_context_native( thread, &context ) || may_end_there( tid, &context ))
     {
         *status = ums_terminate_native( thread, (uint32_t)call->args[1] );
@@ -162,24 +157,41 @@ void ums_forget_late_hold( uint32_t tid, int64_t begin )
 }
 
 /* A thread that was terminated in a try would leave the other one suspended, and a handle. Between two tries
-   it may be: the other one may be waiting for that. */
-static NTSTATUS kill_plain( struct ums_call *call, struct ums_context *self )
+   it may be: the other one may be waiting for that. tries: 0 if it has not been anything else. 0: it is a scheduler now. */
+static int kill_plain( struct ums_call *call, uint32_t tid, int tries, struct ums_context *self, NTSTATUS *status )
 {
-    HANDLE thread = (HANDLE)call->args[0];
-    uint32_t tid = ums_thread_id( thread, self );
     int64_t begin = ke_clock();
-    int done, tries;
-    NTSTATUS status;
+    int done;
 
-    if (!tid || !ums_has_access( thread, THREAD_TERMINATE )) return native( call );
-    for (tries = 0;; tries++)
+    for (; !is_scheduler( tid ); tries++)
     {
         ums_hold_self( self, 1 );
-        done = try_to_kill_plain( call, tid, tries, &status );
+        done = try_to_kill_plain( call, tid, tries, status );
         ums_hold_self( self, -1 );
-        if (done) return status;
+        if (done) return 1;
         ums_forget_late_hold( tid, begin );
         ke_let_advance();
+    }
+    return 0;
+}
+
+/* What the thread is may change: a worker ends, a plain thread becomes a scheduler and leaves the mode again. */
+static NTSTATUS kill_other( struct ums_call *call, uint32_t tid, struct ums_context *self )
+{
+    struct ums_context *target;
+    NTSTATUS status;
+    int tries;
+
+    if (!tid || !ums_has_access( (HANDLE)call->args[0], THREAD_TERMINATE )) return native( call );
+    for (tries = 0;; tries++)
+    {
+        target = ums_context_of_thread( tid );
+        if (target && target->kind == CONTEXT_SCHEDULER)
+        {
+            if (kill_scheduler( call, target, tid, self, &status )) return status;
+        }
+        else if (target && !tries && kill_worker( call, target, tid, self, &status )) return status;
+        else if (kill_plain( call, tid, tries + (target != NULL), self, &status )) return status;
     }
 }
 
@@ -202,18 +214,15 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
                                        struct ums_context *self )
 {
     HANDLE thread = (HANDLE)call->args[0];
-    struct ums_context *target = thread ? ums_context_of_handle( thread, self ) : self;
+    uint32_t own = GetCurrentThreadId(), tid = thread && thread != GetCurrentThread() ? ums_thread_id( thread, self ) : own;
 
     (void)row;
-    if (target && target != self) return (uint64_t)kill_other( call, target, self );
-    if (!target && thread && thread != GetCurrentThread() &&
-        ums_thread_id( thread, self ) != GetCurrentThreadId())
-        return (uint64_t)kill_plain( call, self );
-    ums_object_thread_ends( target, call->sp );
+    if (tid != own) return (uint64_t)kill_other( call, tid, self );
+    ums_object_thread_ends( self, call->sp );
     ums_hud_thread_ends( (uint32_t)call->args[1] );
     ums_keeper_dismiss( self );
     ke_timer_dismiss( self );
     ke_warden_dismiss( self, (uint32_t)call->args[1] );
-    end_self( target );
+    end_self( self );
     return (uint64_t)native( call );            /* does not return */
 }

@@ -59,8 +59,7 @@ static enum where where_in_wait( struct ums_scheduler *s, enum worker_state stat
     return state == WORKER_RUNNING || state == WORKER_INKERNEL ? WAITS : IN_THE_MIDDLE;
 }
 
-/* The scheduler's thread stands still. s: NULL if it is not a scheduler any more. *w: the worker that it
-   has executed last. */
+/* The scheduler's thread stands still. *w: the worker that it has executed last. */
 static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint32_t tid,
                                    struct ums_context **w )
 {
@@ -70,14 +69,14 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint3
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
     if (ums_get_context_native( thread, &context )) return IN_THE_MIDDLE;
-    if (s && (*w = s->current) && (*w)->owner == s) state = word_state( atomic_load( &(*w)->word ) );
+    if ((*w = s->current) && (*w)->owner == s) state = word_state( atomic_load( &(*w)->word ) );
     if (state == WORKER_CARRIED) return CARRIES;
-    if (s && (where = where_in_wait( s, state )) != OUTSIDE) return where;
+    if ((where = where_in_wait( s, state )) != OUTSIDE) return where;
     /* asleep in a section that others wait for, or with a handle that only it closes */
     if (ums_is_ending_wait( tid, &context ) || ums_thread_pauses( tid )) return IN_THE_MIDDLE;
     if (ums_is_in_moved_wait( tid, &context )) return OUTSIDE;
     /* in a wait of its own, which is recorded, no operation is incomplete */
-    if (s && s->idle && ums_is_in_native_call( &context )) return OUTSIDE;
+    if (s->idle && ums_is_in_native_call( &context )) return OUTSIDE;
     return ums_is_in_our_code( &context ) ? IN_THE_MIDDLE : OUTSIDE;
 }
 
@@ -92,7 +91,7 @@ static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum
     int off = 0;
 
     if (where == CARRIES) go_on( s, thread );
-    if (ums_hold_worker( self, w, &hold ))
+    if (ums_hold_worker( self, w, atomic_load( &w->tid ), &hold ))
     {
         if (where == WAITS && w->owner == s)
         {
@@ -110,16 +109,24 @@ struct kill
 {
     struct ums_call      *call;
     struct ums_context   *self, *target;
-    struct ums_scheduler *s;                    /* what it was at the beginning; memory of schedulers stays */
-    struct ums_scheduler *now;                  /* what it is when it stands still; NULL: it has left the mode */
+    struct ums_scheduler *s;                    /* what it was before this try; memory of schedulers stays */
     struct ums_context   *w;                    /* the worker that it has executed last, as far as is known */
     HANDLE                thread;
     uint32_t              tid;
     ULONG                 others;               /* suspensions by the program */
 };
 
-/* One that is in the middle of something goes on. It may have left the mode since the last try, and another
-   thread have the context: but only while it runs. */
+/* NULL: the thread has left the mode. Another one may have the context. */
+static struct ums_scheduler *scheduler_of( const struct ums_context *context, uint32_t tid )
+{
+    struct ums_scheduler *s = context->scheduler;
+
+    return atomic_load( &context->tid ) == tid ? s : NULL;
+}
+
+/* One that is in the middle of something goes on, and so does one that has left the mode since the look, or entered
+   it once more: only while it runs. One that carries its worker ends behind that; this is said while it stands still,
+   since another thread may have this scheduler as soon as it has left it. */
 static enum where stop_somewhere( struct kill *k )
 {
     enum where where = CANNOT_STOP;
@@ -127,9 +134,14 @@ static enum where stop_somewhere( struct kill *k )
     ums_stop_begin();
     if (stop( k->s, k->thread, &k->others ))
     {
-        k->now = atomic_load( &k->target->tid ) == k->tid ? k->target->scheduler : NULL;
-        where = scheduler_where( k->now, k->thread, k->tid, &k->w );
+        where = scheduler_of( k->target, k->tid ) == k->s ? scheduler_where( k->s, k->thread, k->tid, &k->w )
+                                                          : IN_THE_MIDDLE;
         if (where == IN_THE_MIDDLE) go_on( k->s, k->thread );
+        else if (where == CARRIES)
+        {
+            atomic_store( &k->s->exit_status, (uint32_t)k->call->args[1] );
+            atomic_store( &k->s->killed, 1 );
+        }
     }
     ums_stop_end();
     return where;
@@ -141,17 +153,17 @@ static NTSTATUS end_here( struct kill *k )
     uint32_t exit = (uint32_t)k->call->args[1];
     NTSTATUS status = STATUS_SUCCESS;
 
-    if (k->now) ke_killed_here( k->target, 1 );
-    if (!k->now || !ke_end_sleeper( k->target, k->thread, exit )) status = ums_terminate_native( k->thread, exit );
-    if (!status) ums_objects_thread_gone( k->tid );
-    if (!status && k->now)
+    ke_killed_here( k->target, 1 );
+    if (!ke_end_sleeper( k->target, k->thread, exit )) status = ums_terminate_native( k->thread, exit );
+    if (!status)
     {
+        ums_objects_thread_gone( k->tid );
         ke_thread_ended( k->target );
         /* not 0: a worker that has yet to post was no reason to stop here (scheduler_where) */
         if (k->w) ums_worker_queue_unheard( k->s, k->w );
         ums_scheduler_killed( k->target );
     }
-    else if (k->now) ke_killed_here( k->target, 0 );
+    else ke_killed_here( k->target, 0 );
     ums_preempter_ends( k->s );
     return status;
 }
@@ -177,28 +189,30 @@ static int try_to_kill( struct kill *k, int tries, NTSTATUS *status )
 /* Until it has ended by itself (ums_left_preempted), or can be ended here. Between two tries nothing is held: this
    thread may be terminated there, by that scheduler among others, and leaves one handle then. The handle stays
    open so that the id is not another thread's. */
-NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
-                             struct ums_context *self )
+int ums_kill_scheduler( struct ums_call *call, struct ums_context *target, uint32_t tid, struct ums_context *self,
+                        NTSTATUS *status )
 {
     const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE;
-    struct kill k = { .call = call, .self = self, .target = target, .s = target->scheduler };
+    struct kill k = { .call = call, .self = self, .target = target, .tid = tid };
     int64_t begin = ke_clock();
-    NTSTATUS status;
     int done, tries;
 
-    k.tid = atomic_load( &target->tid );
-    if (!k.tid || !k.s || !(k.thread = OpenThread( access, FALSE, k.tid ))) return native( call );
-    atomic_store( &k.s->exit_status, (uint32_t)call->args[1] );
-    atomic_store( &k.s->killed, 1 );
-    for (tries = 0;; tries++)
+    if (!(k.thread = OpenThread( access, FALSE, tid )))
+    {
+        *status = native( call );
+        return 1;
+    }
+    for (tries = 0; (k.s = scheduler_of( target, tid )); tries++)
     {
         ums_hold_self( self, 1 );
-        if ((done = try_to_kill( &k, tries, &status ))) CloseHandle( k.thread );
+        if ((done = try_to_kill( &k, tries, status ))) CloseHandle( k.thread );
         ums_hold_self( self, -1 );
-        if (done) return status;
-        ums_forget_late_hold( k.tid, begin );
+        if (done) return 1;
+        ums_forget_late_hold( tid, begin );
         ke_let_advance();
     }
+    CloseHandle( k.thread );
+    return 0;
 }
 
 /* The thread has ended in a call that its worker made as the scheduler. The worker's registers are lost,
@@ -233,7 +247,7 @@ int ums_scheduler_gone( struct ums_context *target )
         else if (word & WORD_PREEMPTED) ums_worker_queue_stopped( w, word );
         else if (word_state( word ) == WORKER_RUNNING || word_state( word ) == WORKER_INKERNEL)
         {
-            if (ums_hold_worker( NULL, w, &hold ))
+            if (ums_hold_worker( NULL, w, atomic_load( &w->tid ), &hold ))
             {
                 if (w->owner == s) ums_worker_taken( w );
                 ums_let_go( NULL, w, &hold, 0 );

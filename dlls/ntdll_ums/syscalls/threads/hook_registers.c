@@ -21,16 +21,15 @@
 uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self )
 {
-    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
-    NTSTATUS status;
     uint32_t tid;
+    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self, &tid );
+    NTSTATUS status;
     HANDLE thread;
 
     (void)row;
-    if (target && target != self && target->kind == CONTEXT_WORKER) ums_wait_for_start( target );
+    if (target && target != self && target->kind == CONTEXT_WORKER) ums_wait_for_start( target, tid );
     status = native( call );                    /* checks handle, rights and memory */
     if (status || !target || target == self || target->kind != CONTEXT_WORKER) return status;
-    tid = atomic_load( &target->tid );
     if (!ums_hold_word( self, target, tid, HOLD_STILL )) return status;
     if ((thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )))
     {
@@ -68,7 +67,8 @@ static int wait_for_carrier( struct ums_context *target )
 uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *call,
                                   struct ums_context *self )
 {
-    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self );
+    uint32_t tid;
+    struct ums_context *target = ums_context_of_handle( (HANDLE)call->args[0], self, &tid );
     NTSTATUS status = STATUS_UNSUCCESSFUL;
     struct hold hold;
     CONTEXT context;
@@ -83,8 +83,8 @@ uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *c
         !ums_has_access( (HANDLE)call->args[0], THREAD_SET_CONTEXT ))
         return (uint64_t)native( call );
     if (!load_context( &context, call->args[1] )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
-    if (!ums_wait_for_start( target )) return (uint64_t)(NTSTATUS)STATUS_UNSUCCESSFUL;
-    if (!ums_hold_worker( self, target, &hold )) return (uint64_t)native( call );
+    if (!ums_wait_for_start( target, tid )) return (uint64_t)(NTSTATUS)STATUS_UNSUCCESSFUL;
+    if (!ums_hold_worker( self, target, tid, &hold )) return (uint64_t)native( call );
     if (wait_for_carrier( target ))
     {
         status = ke_set_worker_context( target, hold.thread, &context );

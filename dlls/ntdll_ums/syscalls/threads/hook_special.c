@@ -52,12 +52,14 @@ uint32_t ums_thread_id( HANDLE thread, struct ums_context *self )
 }
 
 /* The scheduler or live worker of this process behind a thread handle, or NULL. */
-struct ums_context *ums_context_of_handle( HANDLE thread, struct ums_context *self )
+struct ums_context *ums_context_of_handle( HANDLE thread, struct ums_context *self, uint32_t *tid )
 {
-    uint32_t tid;
-
-    if (thread == GetCurrentThread()) return self;
-    return (tid = ums_thread_id( thread, self )) ? ums_context_of_thread( tid ) : NULL;
+    if (thread == GetCurrentThread())
+    {
+        *tid = GetCurrentThreadId();
+        return self;
+    }
+    return (*tid = ums_thread_id( thread, self )) ? ums_context_of_thread( *tid ) : NULL;
 }
 
 /* The caller continues as the only thread, through DLL_PROCESS_DETACH: no scheduler is left that
@@ -178,7 +180,7 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
     struct thread_basic_info basic;
     struct ums_context *target;
     uint64_t command;
-    uint32_t flags;
+    uint32_t flags, tid;
     NTSTATUS status;
 
     (void)row;
@@ -200,7 +202,7 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
                                             sizeof(basic), NULL )))
         return (uint64_t)status;
 
-    target = ums_context_of_handle( (HANDLE)call->args[0], self );
+    target = ums_context_of_handle( (HANDLE)call->args[0], self, &tid );
     flags = !target ? 0 : target->kind == CONTEXT_SCHEDULER ? 1 : 2;
     if (!ums_try_store32( &info->ThreadUmsFlags, flags ))
         return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;

@@ -86,28 +86,11 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     return native( call );
 }
 
-/* The worker has ended, its thread not yet. */
-static NTSTATUS suspend_ending( struct ums_call *call, const struct ums_context *ending, uint32_t tid,
-                                struct ums_context *self )
-{
-    NTSTATUS status;
-    int busy;
-
-    do
-    {
-        ums_wait_while_busy( ending );
-        ums_hold_self( self, 1 );
-        status = ums_suspend_try( call, ending, tid, &busy );
-        ums_hold_self( self, -1 );
-    }
-    while (busy);
-    return status;
-}
-
 /* The worker was stopped while it ran, and resumed since. Its thread stays suspended once until the worker
    is executed, so a further suspension is only counted. The program is told how often it has suspended the worker
    before. The host's count may be higher, because of a hold or of that one; it is the right one if another process has
-   suspended the thread, too (known with UMS_FOREIGN only). */
+   suspended the thread, too (known with UMS_FOREIGN only). A suspension that is only counted needs the right of the other
+   one. A worker that has ended meanwhile is a plain thread. */
 static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_context *target,
                                 struct ums_context *self )
 {
@@ -116,11 +99,12 @@ static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_
     uint64_t word;
     NTSTATUS status;
 
-    ums_wait_for_start( target );
+    if (!ums_has_access( (HANDLE)call->args[0], THREAD_SUSPEND_RESUME )) return native( call );
+    ums_wait_for_start( target, tid );
     do
     {
         ums_wait_while_busy( target );
-        if (!ums_suspend_begin( self, target, tid, &word )) return native( call );
+        if (!ums_suspend_begin( self, target, tid, &word )) return suspend_other( call, tid, NULL, self );
         count = word_suspended( word ) - 1;
         if (!count && (word & WORD_STOPPED))
         {
@@ -147,11 +131,9 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
                               struct ums_context *self )
 {
     uint32_t tid = thread_id( call, self );
-    struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL, *ending;
+    struct ums_context *target = tid ? ums_context_of_thread( tid ) : NULL;
 
     (void)row;
-    if (!target && tid && (ending = ums_context_of_ending( tid )))
-        return (uint64_t)suspend_ending( call, ending, tid, self );
     if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid, target, self );
     if (target == self) return suspend_self( call, self );
     return (uint64_t)suspend_worker( call, tid, target, self );

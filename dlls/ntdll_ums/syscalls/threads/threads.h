@@ -65,7 +65,7 @@ void ums_let_others_go_on( struct ums_context *self );
    it has no locks [guess]. Registers that were read in the host's code would take it back there when they are set later, and a
    thread that stands still there may have the loader's lock. So wait until it has parked, unless the program has suspended it
    before. 0: it may still run such code. Call it while nothing is held. */
-int ums_wait_for_start( const struct ums_context *target );
+int ums_wait_for_start( const struct ums_context *target, uint32_t tid );
 
 /* Call this before a suspension, while nothing is held. If several threads suspended the worker in turn, and
    each found it in a section that others wait for, they would together keep it from leaving the section. The
@@ -96,8 +96,8 @@ struct hold
     HANDLE thread;
 };
 
-/* 0: there are too many holds, or the worker has ended. */
-int ums_hold_worker( struct ums_context *self, struct ums_context *target, struct hold *hold );
+/* tid: the worker's, when the caller found it. 0: there are too many holds, or the worker has ended. */
+int ums_hold_worker( struct ums_context *self, struct ums_context *target, uint32_t tid, struct hold *hold );
 
 /* dead: the thread was ended. */
 void ums_let_go( struct ums_context *self, struct ums_context *target, struct hold *hold, int dead );
@@ -111,9 +111,9 @@ NTSTATUS ums_kill_unstopped( struct ums_call *call, HANDLE thread, int tries );
 
 /* ---- hook_kill_scheduler.c ---- */
 
-/* Try until the scheduler has ended by itself, or can be ended here. It may leave scheduling mode
-   meanwhile, and another thread may get the context, but only while it runs. */
-NTSTATUS ums_kill_scheduler( struct ums_call *call, struct ums_context *target,
-                             struct ums_context *self );
+/* Try until the scheduler has ended by itself, or can be ended here: 1, and *status is the result. 0: it has left
+   scheduling mode, and is a plain thread. Another thread may have the context then. */
+int ums_kill_scheduler( struct ums_call *call, struct ums_context *target, uint32_t tid, struct ums_context *self,
+                        NTSTATUS *status );
 
 #endif /* UMS_THREADS_H */
