@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "ke_fake.h"
 
-#define SLOTS  32                       /* holders.c: more threads are not noted */
+#define SLOTS  64                       /* holders.c: more threads are not noted */
 #define FLAGS  1000
 #define TURNS  50
 

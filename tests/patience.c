@@ -112,7 +112,7 @@ static void killing_ends( void **state )
     tear_down();
 }
 
-/* Somebody was about to push a dead worker, and stands still. */
+/* Somebody was about to push a dead worker, and stands still; then, who works on the former thread of its context. */
 static void using_a_dead_one_again_ends( void **state )
 {
     struct ums_context *w, *first;
@@ -127,8 +127,13 @@ static void using_a_dead_one_again_ends( void **state )
     assert_gave_up( "dead worker" );
     ums_list_push( list, context );
     assert_int_equal( ums_list_wait( list, &zero, &first ), STATUS_SUCCESS );
-    assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_SUCCESS );
+    atomic_store( &fake_gave_up, 0 );
+    seconds = 0;
+    fake_on_clock = one_more_second;
+    assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_INVALID_PARAMETER );
+    assert_gave_up( "dead worker" );
     ums_context_unref( context );               /* that of the first life's thread */
+    assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_SUCCESS );
     tear_down();
 }
 
