@@ -35,6 +35,13 @@ static void ended_at_host( const struct object_thread *thread )
     assert_int_not_equal( ums_objects_holder(), ke_thread_id() );
 }
 
+static void moves_at_host( const struct object_thread *before, struct ums_context *now )
+{
+    (void)before;
+    (void)now;
+    assert_int_equal( ums_objects_holder(), ke_thread_id() );
+}
+
 _Atomic uint32_t gone_tid;
 int recovered;
 
@@ -50,7 +57,7 @@ static void recover( void )
     recovered++;
 }
 
-static const struct object_host host = { copy, drop, ended_at_host, is_gone, recover };
+static const struct object_host host = { copy, drop, ended_at_host, moves_at_host, is_gone, recover };
 
 struct object_thread this_thread( void )
 {

@@ -41,6 +41,7 @@
     X( a_mutant_is_taken_again_by_its_owner ) \
     X( a_mutant_goes_to_the_first_who_waits ) \
     X( what_a_thread_that_is_gone_owned_is_abandoned ) \
+    X( the_context_of_an_owner_is_the_one_that_it_has_now ) \
     X( a_closed_mutant_goes_with_its_last_wait )
 
 #define X( name ) void name( void **state );

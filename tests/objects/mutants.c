@@ -150,6 +150,38 @@ void what_a_thread_that_is_gone_owned_is_abandoned( void **state )
     }
 }
 
+/* As a thread enters the mode, and leaves it. */
+void the_context_of_an_owner_is_the_one_that_it_has_now( void **state )
+{
+    struct object_thread other = { ke_thread_id(), &of_the_dead };
+    pthread_t thread;
+    int32_t before;
+
+    (void)state;
+    atomic_store( &ums_objects_made, 1 );
+    begin( OBJECT_MUTANT, 1, 1 );
+    assert_int_equal( take( 0 ), 0 );
+    ums_objects_thread_enters( &of_the_dead );
+    assert_int_equal( atomic_load( &of_the_dead.mutants ), 1 );
+    ums_objects_thread_leaves( &of_the_dead );
+    assert_int_equal( atomic_load( &of_the_dead.mutants ), 0 );
+    ums_objects_context_gone( &of_the_dead );   /* of the next thread that had it */
+    ums_objects_worker_gone( &of_the_dead );
+    assert_true( release( &before ) );
+
+    assert_int_equal( take( 0 ), 0 );
+    ums_objects_thread_enters( &of_the_dead );
+    start( &thread, 1, take_abandoned, NULL );
+    until_waits( object, 1 );
+    ums_objects_context_gone( &of_the_dead );
+    join( &thread, 1 );
+    assert_int_equal( atomic_load( &ended ), 1 );
+
+    ums_owner_moves( &other, &(struct object_thread){ other.tid, NULL }, NULL );
+    assert_ptr_equal( other.context, &of_the_dead );    /* of one that had the id before */
+    finish();
+}
+
 void a_closed_mutant_goes_with_its_last_wait( void **state )
 {
     struct object_thread waiter = { 0, NULL };

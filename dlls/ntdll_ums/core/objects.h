@@ -21,12 +21,13 @@ enum object_type
 
 struct object_wait;
 
-/* A thread that may own mutants; or one that has ended, which is known by its id, or by its context
-   where the id may already be another thread's. */
+/* A thread that may own mutants; or one that has ended. That one is known by its context, which must still be its
+   own: the id may already be another thread's. Without a context it is known by its id, which must still be its
+   own then. */
 struct object_thread
 {
     uint32_t tid;                               /* 0: none, or not known */
-    struct ums_context *context;                /* NULL: it had none when it took the mutant */
+    struct ums_context *context;                /* that it has now; NULL: none, or not known */
 };
 
 /* The place of a wait in the queue of one object. */
@@ -99,14 +100,15 @@ extern _Atomic uint32_t ums_objects_made;       /* 1 as soon as there has been a
 
 /* What the host does for us. The first two are called with the lock held, and go past the hook. copy:
    another handle of the same object, or NULL. drop: closes it. ended: a thread has ended; called
-   without the lock. is_gone: has the thread with this id ended? Called by a thread that waits for the
-   lock. recover: the holder was ended, this thread has the lock now, and finishes what the host was
-   being told. */
+   without the lock. moves: ums_owner_moves for each mutant that a keeper owns; called with the lock.
+   is_gone: has the thread with this id ended? Called by a thread that waits for the lock. recover: the
+   holder was ended, this thread has the lock now, and finishes what the host was being told. */
 struct object_host
 {
     void *(*copy)( void *handle );
     void (*drop)( void *copy );
     void (*ended)( const struct object_thread *thread );
+    void (*moves)( const struct object_thread *before, struct ums_context *now );
     int  (*is_gone)( uint32_t tid );
     void (*recover)( void );
 };
@@ -153,6 +155,12 @@ void ums_mutants_abandon( const struct object_thread *gone );
 void ums_mutants_abandon_others( uint32_t own );
 /* Has this thread ended? Takes no lock. */
 int ums_thread_is_gone( const struct object_thread *thread, const struct object_thread *gone );
+/* If `before` owns it: that thread has the context `now`. */
+void ums_owner_moves( struct object_thread *owner, const struct object_thread *before,
+                      struct ums_context *now );
+/* The calling thread has got this context; or it will have none. Without the lock. */
+void ums_objects_thread_enters( struct ums_context *context );
+void ums_objects_thread_leaves( struct ums_context *context );
 
 /* ---- becoming real ---- */
 

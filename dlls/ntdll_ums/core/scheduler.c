@@ -12,6 +12,7 @@
  * CARRIED, which only the carrier does, or RUNNING or INKERNEL, which one compare-and-swap decides.
  */
 
+#include "objects.h"
 #include "patience.h"
 #include "record/record.h"
 #include "state.h"
@@ -404,6 +405,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     atomic_store( &s->dead_since, 0 );
     ums_record_enter( s );
     ke_set_current( context );
+    ums_objects_thread_enters( context );
     return STATUS_SUCCESS;
 }
 
@@ -423,16 +425,23 @@ static void give_up( struct ums_context *context )
     ums_pool_free( &ums_scheduler_pool, s );
 }
 
-/* Turn a scheduler thread into a plain thread. Its context stays like one whose thread has ended. A
-   thread that ends inside its SchedulerProc calls this too. It waits for no worker then. Once its id is cleared
-   the thread is found as a plain one; if it was terminated then, its list and its slot would be lost. */
-void ums_scheduler_detach( struct ums_context *context )
+/* Turn a scheduler thread into a plain thread. Once its id is cleared the thread is found as a plain one; if it was
+   terminated then, its list, its slot and the context that EnterUmsSchedulingMode created would be lost. */
+static void leave_mode( struct ums_context *context, int entered )
 {
+    ums_objects_thread_leaves( context );       /* before another thread can get the context */
     ums_hold_self( NULL, 1 );
     ke_set_current( NULL );
     ke_thread_leaves( context );
     give_up( context );
+    if (entered) ums_context_delete( context );
     ums_hold_self( NULL, -1 );
+}
+
+/* The context stays like one whose thread has ended. The scheduler waits for no worker. */
+void ums_scheduler_detach( struct ums_context *context )
+{
+    leave_mode( context, 0 );
 }
 
 ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void), void *param )
@@ -455,15 +464,10 @@ ums_status ums_scheduler_enter( uint32_t version, void *list, void (*proc)(void)
     return STATUS_SUCCESS;
 }
 
-/* The scheduler thread leaves the mode, or ends. Delete the context that EnterUmsSchedulingMode created. */
+/* The thread leaves the mode, or ends, in its SchedulerProc too. It waits for no worker then. */
 void ums_scheduler_end( struct ums_context *context )
 {
-    int entered = context->scheduler->proc != NULL;
-
-    ums_hold_self( NULL, 1 );
-    ums_scheduler_detach( context );
-    if (entered) ums_context_delete( context );
-    ums_hold_self( NULL, -1 );
+    leave_mode( context, context->scheduler->proc != NULL );
 }
 
 /* In Execute a worker is CARRIED before the new scheduler is its owner, and s may be the old one. The new one has

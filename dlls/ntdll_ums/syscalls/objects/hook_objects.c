@@ -136,10 +136,11 @@ void ums_object_closed( uint64_t now, uint64_t before, struct ums_context *self,
     if (now && ums_object_of_entry( before )) ums_object_forget( ums_object_of_entry( before ), self, sp );
 }
 
-/* The calling thread ends: what it owns is abandoned before anybody can see that it has ended. */
+/* The calling thread ends: what it owns is abandoned before anybody can see that it has ended. The id is its own still,
+   and finds what it has owned since before it was a worker, too. */
 void ums_object_thread_ends( struct ums_context *self, uintptr_t sp )
 {
-    const struct object_thread thread = ums_object_thread( self );
+    const struct object_thread thread = { ums_object_thread( self ).tid, NULL };
     struct object_section section;
 
     if (!atomic_load( &ums_objects_made )) return;

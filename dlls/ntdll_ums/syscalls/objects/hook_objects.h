@@ -112,6 +112,8 @@ int ums_kept_acquire( const struct object_thread *self, uint64_t handle );
 int ums_kept_release( const struct object_thread *self, uint64_t handle, int32_t *before );
 /* The thread ends, or has ended: its keepers end, and abandon what they own. */
 void ums_keepers_end( const struct object_thread *gone );
+/* object_host.moves */
+void ums_keepers_move( const struct object_thread *before, struct ums_context *now );
 
 /* ---- hook_objects_wait.c ---- */
 

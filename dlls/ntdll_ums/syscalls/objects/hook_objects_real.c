@@ -164,7 +164,7 @@ static int is_gone( uint32_t tid )
     return gone;
 }
 
-const struct object_host ums_object_host = { copy, drop, ums_keepers_end, is_gone, recover };
+const struct object_host ums_object_host = { copy, drop, ums_keepers_end, ums_keepers_move, is_gone, recover };
 
 void ums_object_make_real( uint64_t handle, enum naming naming, struct ums_context *self, uintptr_t sp )
 {

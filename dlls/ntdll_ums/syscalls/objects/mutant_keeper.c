@@ -548,6 +548,13 @@ int ums_kept_release( const struct object_thread *self, uint64_t handle, int32_t
     return k != NULL;
 }
 
+void ums_keepers_move( const struct object_thread *before, struct ums_context *now )
+{
+    struct keeper *k;
+
+    for (k = kept; k; k = k->next) ums_owner_moves( &k->owner, before, now );
+}
+
 void ums_keepers_end( const struct object_thread *gone )
 {
     struct keeper *k;
