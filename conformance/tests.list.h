@@ -622,6 +622,8 @@ X( scenario_objects, scenario_mutex_scheduler_left, 30 )
 X( scenario_objects, scenario_mutex_scheduler_left_known, 30 )
 X( scenario_objects, scenario_mutex_scheduler_left_kill, 30 )
 X( scenario_objects, scenario_mutex_scheduler_left_kill_known, 30 )
+X( scenario_objects, scenario_mutex_scheduler_ended_abroad, 30 )
+X( scenario_objects, scenario_mutex_scheduler_ended_abroad_known, 30 )
 X( scenario_objects, scenario_mutex_scheduler_ended_abroad_before, 30 )
 
 X( scenario_messages, scenario_message_waits, 60 )

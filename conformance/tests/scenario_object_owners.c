@@ -100,6 +100,19 @@ static void NTAPI stay( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOI
     for (;;) Sleep( INFINITE );
 }
 
+static void NTAPI wait_and_stay( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param )
+{
+    check_that( !WaitForSingleObject( subject, INFINITE ) );
+    stay( reason, payload, param );
+}
+
+static DWORD WINAPI enter_and_wait( void *arg )
+{
+    (void)arg;
+    enter( wait_and_stay );
+    return 0;
+}
+
 static DWORD WINAPI wait_and_enter( void *arg )
 {
     (void)arg;
@@ -131,4 +144,6 @@ static void run_foreign( LPTHREAD_START_ROUTINE start, BOOL becomes_known )
     foreign_finish( FALSE );
 }
 
+START_TEST( scenario_mutex_scheduler_ended_abroad ) { run_foreign( enter_and_wait, FALSE ); }
+START_TEST( scenario_mutex_scheduler_ended_abroad_known ) { run_foreign( enter_and_wait, TRUE ); }
 START_TEST( scenario_mutex_scheduler_ended_abroad_before ) { run_foreign( wait_and_enter, FALSE ); }

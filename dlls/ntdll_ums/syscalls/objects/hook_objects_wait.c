@@ -24,6 +24,7 @@
 struct wait_call
 {
     struct ums_call *call;
+    struct ums_context *context;                /* the caller's, a scheduler's too, or NULL */
     struct ums_context *self;                   /* a worker, or NULL */
     int nested;                                 /* the call is made inside another call of it */
     uint64_t handles[OBJECT_WAITS_MAX];
@@ -160,7 +161,7 @@ static struct ums_object *find_signal( const struct wait_call *wc, int *ours )
 static enum begun begin_wait( struct wait_call *wc, struct ums_context *worker, int poll,
                               struct object_wait **wait, ums_status *status )
 {
-    const struct object_thread thread = ums_object_thread( wc->self );
+    const struct object_thread thread = ums_object_thread( wc->context );
     struct ums_object *objects[OBJECT_WAITS_MAX], *signal;
     struct object_section section;
     enum begun begun = NOT_OURS;
@@ -243,6 +244,7 @@ static int wait_for( struct wait_call *wc, uint64_t *ret )
 static void who_waits( struct wait_call *wc, struct ums_call *call, struct ums_context *self )
 {
     wc->call = call;
+    wc->context = self;
     wc->self = ums_is_plain( self ) ? NULL : self;
     wc->nested = wc->self && ums_call_is_nested( self, call->sp );
 }
