@@ -14,9 +14,9 @@
 static PUMS_COMPLETION_LIST own_list;
 
 /* Returns when the scheduler has left. */
-static void enter( PRTL_UMS_SCHEDULER_ENTRY_POINT proc )
+static void enter( PRTL_UMS_SCHEDULER_ENTRY_POINT proc, PVOID param )
 {
-    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, own_list, proc, NULL };
+    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, own_list, proc, param };
 
     check_that( pEnterUmsSchedulingMode( &info ) );
 }
@@ -25,8 +25,9 @@ static void enter( PRTL_UMS_SCHEDULER_ENTRY_POINT proc )
 
 static void NTAPI make_and_leave( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param )
 {
-    (void)reason; (void)payload; (void)param;
+    (void)reason; (void)payload;
     subject = CreateMutexW( NULL, TRUE, NULL );
+    if (param) CloseHandle( copy_of( subject ) );
 }
 
 static volatile LONG runs;
@@ -53,9 +54,9 @@ static DWORD WINAPI find_it_owned( void *arg )
     return 0;
 }
 
-/* The main thread takes the mutex in its SchedulerProc. The worker comes next, so that it may get the context that
-   the scheduler had; nobody else makes or deletes one in between. The mutex is not the first one of the process, whose
-   state may be elsewhere (scenario_mutex_made_in_dllmain). */
+/* The main thread takes the mutex in its SchedulerProc, and may let others know it there. The worker comes next, so
+   that it may get the context that the scheduler had; nobody else makes or deletes one in between. The mutex is not
+   the first one of the process, whose state may be elsewhere (scenario_mutex_made_in_dllmain). */
 static void run_left( BOOL is_ended, BOOL becomes_known )
 {
     struct kit_worker *worker;
@@ -65,8 +66,7 @@ static void run_left( BOOL is_ended, BOOL becomes_known )
     CloseHandle( CreateMutexW( NULL, FALSE, NULL ) );
     done = CreateEventW( NULL, TRUE, FALSE, NULL );
     own_list = kit_new_list();
-    enter( make_and_leave );
-    if (becomes_known) CloseHandle( copy_of( subject ) );
+    enter( make_and_leave, becomes_known ? &subject : NULL );
     sched = kit_add_sched( NULL );
     worker = kit_add_worker( sched->list, is_ended ? stay_body : end_body, NULL );
     kit_start();
@@ -109,7 +109,7 @@ static void NTAPI wait_and_stay( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payl
 static DWORD WINAPI enter_and_wait( void *arg )
 {
     (void)arg;
-    enter( wait_and_stay );
+    enter( wait_and_stay, NULL );
     return 0;
 }
 
@@ -117,7 +117,7 @@ static DWORD WINAPI wait_and_enter( void *arg )
 {
     (void)arg;
     check_that( !WaitForSingleObject( subject, INFINITE ) );
-    enter( stay );
+    enter( stay, NULL );
     return 0;
 }
 

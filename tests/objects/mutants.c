@@ -166,7 +166,11 @@ void the_context_of_an_owner_is_the_one_that_it_has_now( void **state )
     ums_objects_thread_leaves( &of_the_dead );
     assert_int_equal( atomic_load( &of_the_dead.mutants ), 0 );
     ums_objects_context_gone( &of_the_dead );   /* of the next thread that had it */
+    atomic_store( &of_the_dead.mutants, 1 );    /* so that somebody looks */
+    atomic_store( &of_the_dead.tid, ke_thread_id() );   /* the dead one's id is this thread's now */
     ums_objects_worker_gone( &of_the_dead );
+    atomic_store( &of_the_dead.mutants, 0 );
+    atomic_store( &of_the_dead.tid, 0 );
     assert_true( release( &before ) );
 
     assert_int_equal( take( 0 ), 0 );
