@@ -395,7 +395,7 @@ void ums_worker_start( struct ums_context *w )
    is dropped last. Owner and list are read when nobody can stop the thread any more: a suspension
    before that may have moved the worker to another scheduler. From the flag on this thread is not
    found as a worker: so it is in a section like a plain thread, whether its context was deleted or has
-   another thread by the time. Whoever has found it before sees that it is busy, or in the section. */
+   another thread by the time. Whoever has found it before sees that, too (hold.c). */
 void ums_worker_end( struct ums_context *w )
 {
     struct ums_scheduler *owner;
@@ -405,7 +405,6 @@ void ums_worker_end( struct ums_context *w )
     int owned;
 
     ums_worker_go_home( w );
-    ums_worker_busy( w, 1 );
     ums_hold_self( NULL, 1 );
     mark = ums_mark( w );
     tid = atomic_load( &w->tid );
@@ -424,7 +423,6 @@ void ums_worker_end( struct ums_context *w )
     ums_list_unref( list );
     atomic_fetch_sub( &ums_alive, 1 );
     ums_thread_id_clear( w, tid );              /* a new thread may have the context already */
-    ums_worker_busy( w, -1 );
     ums_context_unref( w );
     ums_hold_self( NULL, -1 );
 }
