@@ -293,6 +293,9 @@ X( factory_ums, factory_ums_released, 60 )
 X( factory_ums, factory_ums_packet, 60 )
 X( factory_ums, factory_ums_shutdown, 60 )
 
+X( factory_ends, factory_ends_scheduler, 30 )
+X( factory_ends, factory_ends_scheduler_at_work, 30 )
+
 X( scenario_blocking, scenario_block_sleep, 30 )
 X( scenario_blocking, scenario_block_sleep_alertable, 30 )
 X( scenario_blocking, scenario_block_wait, 30 )

@@ -22,10 +22,10 @@
 #include "host/thread.h"
 #include "syscalls/threads/threads.h"
 
-/* The thread was ended. Its hand is looked up now: the manager may have seen the end first, and have freed
+/* Its hand is looked up now: the manager may have seen the end first, and have freed
    the hand for another thread. The caller has a handle of the thread open, so no other thread has its id.
    Left: the manager frees the hand, and somebody gets it, between the two lines. */
-static void hand_killed( uint32_t tid )
+void ums_hand_killed( uint32_t tid )
 {
     struct ums_hand *h = ums_hand_of_thread( tid );
 
@@ -56,7 +56,7 @@ static int kill_worker( struct ums_call *call, struct ums_context *target, uint3
     {
         ke_thread_ended( target );
         ums_worker_killed( target );
-        hand_killed( tid );
+        ums_hand_killed( tid );
         ums_objects_thread_gone( tid );
     }
     else ke_killed_here( target, 0 );
@@ -142,7 +142,7 @@ static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int tries, NT
     if (!stopped) *status = ums_kill_unstopped( call, thread, tries );
     if (thread && done && !*status)
     {
-        hand_killed( tid );
+        ums_hand_killed( tid );
         ke_timer_killed( tid );
         ums_objects_thread_gone( tid );
     }

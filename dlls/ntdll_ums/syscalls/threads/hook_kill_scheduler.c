@@ -205,7 +205,11 @@ int ums_kill_scheduler( struct ums_call *call, struct ums_context *target, uint3
     for (tries = 0; (k.s = scheduler_of( target, tid )); tries++)
     {
         ums_hold_self( self, 1 );
-        if ((done = try_to_kill( &k, tries, status ))) CloseHandle( k.thread );
+        if ((done = try_to_kill( &k, tries, status )))
+        {
+            if (!*status) ums_hand_killed( tid );      /* also if it has ended by itself */
+            CloseHandle( k.thread );
+        }
         ums_hold_self( self, -1 );
         if (done) return 1;
         ums_forget_late_hold( tid, begin );

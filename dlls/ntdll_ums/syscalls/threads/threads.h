@@ -104,6 +104,9 @@ void ums_let_go( struct ums_context *self, struct ums_context *target, struct ho
 
 /* ---- hook_kill.c ---- */
 
+/* The thread was ended: if it worked or waited for a factory, others do so in its place. The caller holds itself. */
+void ums_hand_killed( uint32_t tid );
+
 /* The thread cannot be stopped: it has ended, or the program has suspended it as often as a thread can be. tries:
    0 if it may have ended before the call, so that the host decides what the call gives. Otherwise the program may
    have closed its handle since. thread: the caller's own handle, or NULL if there is no such thread any more. */
