@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "ke_fake.h"
+#include "../dlls/ntdll_ums/core/section.h"
 
 enum { STARTUP, BLOCKED, YIELD };
 
@@ -151,6 +152,60 @@ static void in_a_callback_it_stays_home( void **state )
     assert_false( carried( 0 ) );
     assert_false( carried( 1 ) );
     assert_int_equal( carried( 2 ), ums_carry );
+}
+
+static struct
+{
+    uint32_t busy, place;
+} seen[4];
+
+static void look( int i, const struct ums_context *w )
+{
+    seen[i].busy  = atomic_load( &w->busy );
+    seen[i].place = w->inside.place;
+    note();
+}
+
+static void begin_sections( void *param )
+{
+    struct ums_context *w = ke_current();
+    struct ums_section outer, inner;
+
+    ums_section_begin( &outer );
+    ums_section_begin( &inner );
+    look( 0, w );
+    ums_section_end( &inner );
+    look( 1, w );
+    ums_section_end( &outer );
+    fake_yield( param );
+    while (atomic_load( &w->busy )) sched_yield();      /* the home thread, behind its post */
+    look( 2, w );
+    /* the frame of a call that has blocked was left */
+    ums_worker_block( w, 1 );
+    inside_enter( &w->inside, (uintptr_t)&outer );
+    ums_section_begin( &outer );
+    look( 3, w );
+    ums_section_end( &outer );
+}
+
+static void in_a_section_it_is_home_and_busy( void **state )
+{
+    static const uint32_t busy[4] = { 2, 1, 0, 1 }, place[4] = { INSIDE_CALL, INSIDE_CALL, INSIDE_NOTHING, INSIDE_CALL };
+    int i;
+
+    (void)state;
+    fake_on_clock = fake_no_time_passes;
+    run( begin_sections, run_to_end );
+    fake_on_clock = NULL;
+    assert_int_equal( notes, 4 );
+    for (i = 0; i < 4; i++)
+    {
+        assert_int_equal( seen[i].busy, busy[i] );
+        assert_int_equal( seen[i].place, place[i] );
+        assert_int_equal( carried( i ), ums_carry && i == 2 );
+    }
+    assert_int_equal( upcalls[YIELD], 1 );
+    assert_int_equal( upcalls[BLOCKED], 2 );    /* the call, the end */
 }
 
 static void has_breakpoints( void *param )
@@ -559,6 +614,7 @@ int main( void )
     {
         cmocka_unit_test( it_is_carried_but_for_the_kernel ),
         cmocka_unit_test( in_a_callback_it_stays_home ),
+        cmocka_unit_test( in_a_section_it_is_home_and_busy ),
         cmocka_unit_test( who_has_to_stay_home_does ),
         cmocka_unit_test( a_token_alone_does_not_wake_it ),
         cmocka_unit_test( whoever_ends_is_found_to_the_last ),

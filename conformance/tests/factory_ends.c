@@ -1,13 +1,19 @@
 /*
- * Threads that wait for work of a factory and are terminated: the factory goes on (worker_factory.md 3).
+ * Threads that wait for work of a factory, or change it, and are terminated or suspended: the factory goes on
+ * (worker_factory.md 3).
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Only chance takes a thread to a given instruction, so there are many rounds; UMSTEST_LIVES (default 400) sets their number.
  */
 #include "factory_kit.h"
 
+#define LATEST 300                              /* us */
+#define STEP   7
+
 static HANDLE port, handle;
-static volatile LONG taken, begun, finish;
+static volatile LONG taken, made, begun, finish;
 
 static void NTAPI no_worker( void *param )
 {
@@ -119,4 +125,153 @@ START_TEST( factory_ends_scheduler_at_work )
     finish_workers( list, NULL, 0, 1 );
     ok( worker_delete( &worker ), "4 not deleted, error %lu\n", GetLastError() );
     pDeleteUmsCompletionList( list );
+}
+
+/* ---- a worker is terminated in a call about a factory ---- */
+
+/* After a call that may block it is on its own thread. */
+static void release_each( struct worker *worker )
+{
+    int i;
+
+    (void)worker;
+    GetFileAttributesA( "C:\\" );
+    begun = 1;
+    for (; !finish; InterlockedIncrement( &made ))
+    {
+        while (taken < made && !finish) YieldProcessor();
+        for (i = 0; i < 100; i++) YieldProcessor();     /* the other one waits again, most likely */
+        if (pNtReleaseWorkerFactoryWorker( handle )) break;
+    }
+}
+
+static void bind_and_unbind( struct worker *worker )
+{
+    HANDLE factory = worker->arg;
+
+    GetFileAttributesA( "C:\\" );
+    begun = 1;
+    while (!finish)
+    {
+        factory_set( factory, WorkerFactoryBindingCount, 1 );
+        factory_set( factory, WorkerFactoryBindingCount, (ULONG)-1 );
+    }
+}
+
+/* FALSE after a failed ok. */
+static BOOL end_worker( void (*body)( struct worker *worker ), void *arg, int us )
+{
+    static struct sched sched;
+    static struct worker worker;
+    BOOL well;
+
+    memset( &sched, 0, sizeof(sched) );
+    memset( &worker, 0, sizeof(worker) );
+    begun = finish = 0;
+    sched.expect = 1;
+    if (!sched_init( &sched ) || !sched_start( &sched )) return FALSE;
+    if (!ok( worker_create( &worker, sched.list, body, arg, 0 ), "no worker, error %lu\n", GetLastError() )) return FALSE;
+    while (!begun) SwitchToThread();
+    run_us( us );
+    well = ok( TerminateThread( worker.thread, 1 ) && worker_wait( &worker, WAIT_BOUND ), "it does not end, error %lu\n",
+               GetLastError() ) && sched_join( &sched );
+    finish = 1;
+    worker_delete( &worker );
+    sched_free( &sched );
+    return well;
+}
+
+/* Another thread takes what it releases, and what is released behind its end. */
+START_TEST( factory_ends_releaser )
+{
+    int i, rounds = umstest_lives() / 2;
+    HANDLE taker;
+
+    if (!need( EnterUmsSchedulingMode ) || !open_paused()) return;
+    taker = CreateThread( NULL, 0, take_all, NULL, 0, NULL );
+    for (i = 0; i < rounds; i++)
+    {
+        factory_settle( handle, 1, -1 );
+        made = taken;
+        if (!end_worker( release_each, NULL, i * STEP % LATEST )) break;
+        STATUS_IS( "2.2", pNtReleaseWorkerFactoryWorker( handle ), STATUS_SUCCESS );
+        if (!ok( factory_reach( &taken, made + 1 ), "3 round %d: %ld of %ld were taken\n", i, taken, made + 1 )) break;
+    }
+    close_paused( taker );
+}
+
+/* Another factory gets threads behind that. */
+START_TEST( factory_ends_binder )
+{
+    static struct factory factory;
+    int i, rounds = umstest_lives() / 4;
+    BOOL well = TRUE;
+
+    if (!need( EnterUmsSchedulingMode ) || !open_paused()) return;
+    for (i = 0; i < rounds && well; i++)
+    {
+        memset( &factory, 0, sizeof(factory) );
+        well = end_worker( bind_and_unbind, handle, i * STEP % LATEST ) && factory_open( &factory );
+        if (!well) break;
+        STATUS_IS( "2.2", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+        well = ok( factory_reach( &factory.released, 1 ), "2.2 round %d: no thread takes what was released\n", i );
+        factory_close( &factory );
+    }
+    CloseHandle( handle );
+    CloseHandle( port );
+}
+
+/* ---- a worker is suspended in a call about a factory ---- */
+
+static DWORD WINAPI suspend_and_resume( void *thread )
+{
+    while (!finish) if (SuspendThread( thread ) != (DWORD)-1) ResumeThread( thread );
+    return 0;
+}
+
+static enum sched_action suspend_blocked( struct sched *sched, UMS_SCHEDULER_REASON reason, ULONG_PTR payload, void *param )
+{
+    struct worker *worker = sched->user;
+
+    (void)payload; (void)param;
+    if (reason == UmsSchedulerThreadBlocked && SuspendThread( worker->thread ) != (DWORD)-1) ResumeThread( worker->thread );
+    return SCHED_DEFAULT;
+}
+
+static void bind_often( struct worker *worker )
+{
+    int i, rounds = umstest_lives();
+
+    for (i = 0; i < rounds; i++)
+    {
+        factory_set( worker->arg, WorkerFactoryBindingCount, 1 );
+        factory_set( worker->arg, WorkerFactoryBindingCount, (ULONG)-1 );
+    }
+    finish = 1;
+}
+
+/* Its scheduler suspends it whenever it was blocked. In such a call it cannot stop where others would wait for it: only that
+   scheduler could let it go on. */
+START_TEST( factory_ends_suspended )
+{
+    static struct sched sched;
+    static struct worker worker;
+    HANDLE thread;
+
+    if (!need( EnterUmsSchedulingMode ) || !open_paused()) return;
+    sched.expect = 1;
+    sched.hook = suspend_blocked;
+    sched.user = &worker;
+    if (!sched_init( &sched )) return;
+    if (!ok( worker_create( &worker, sched.list, bind_often, handle, 0 ), "no worker, error %lu\n", GetLastError() )) return;
+    thread = CreateThread( NULL, 0, suspend_and_resume, worker.thread, 0, NULL );
+    sched_run( &sched );
+    finish = 1;
+    ok( worker.finished, "the worker does not go on\n" );
+    ok( !WaitForSingleObject( thread, WAIT_BOUND ), "a suspension does not return\n" );
+    CloseHandle( thread );
+    worker_delete( &worker );
+    sched_free( &sched );
+    CloseHandle( handle );
+    CloseHandle( port );
 }

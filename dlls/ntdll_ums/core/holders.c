@@ -12,7 +12,7 @@
  * frees the slot. That one may be only slow: so a slot is changed only while it is still that thread's.
  * Those that find no slot free are not noted.
  */
-#include "ums_core.h"
+#include "section.h"
 
 #define HOLDERS 64
 #define PAUSES  0x80000000u                     /* it is to be terminated */
@@ -99,6 +99,38 @@ int ums_thread_pauses( uint32_t tid )
 void ums_thread_forget_hold( uint32_t tid )
 {
     change_slot( tid, 0, 0 );
+}
+
+/* ---- sections of workers ---- */
+
+/* The frame of a call may have been left by an exception or a longjmp, and nobody has noticed since: that call is over, as for the
+   hook (ums_call_is_nested). It must be now, since the worker may be parked for it. In a section of ours, where it is busy,
+   nothing is left that way; two sections of one frame may lie in any order. */
+void ums_section_begin( struct ums_section *section )
+{
+    struct ums_context *self = ke_current();
+
+    section->worker = self && self->kind == CONTEXT_WORKER ? self : NULL;
+    if (!section->worker) return;
+    ums_worker_go_home( self );
+    if (!atomic_load( &self->busy ) && inside_was_left( &self->inside, (uintptr_t)section ))
+    {
+        inside_leave( &self->inside );
+        ums_worker_back( self );
+        ums_worker_go_home( self );             /* it may have been executed on a carrier */
+    }
+    ums_worker_busy( self, 1 );
+    section->before = self->inside;
+    if (!inside_any( &self->inside )) inside_enter( &self->inside, (uintptr_t)section );
+}
+
+void ums_section_end( struct ums_section *section )
+{
+    struct ums_context *self = section->worker;
+
+    if (!self) return;
+    self->inside = section->before;
+    ums_worker_busy( self, -1 );
 }
 
 /* ---- stops ---- */

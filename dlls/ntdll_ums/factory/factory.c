@@ -13,7 +13,7 @@
  * looks.
  */
 
-#include "core/ums_core.h"
+#include "core/section.h"
 #include "factory.h"
 #include "factory_guess.h"
 
@@ -90,6 +90,15 @@ void ums_factory_unref( struct ums_factory *f )
     ke_factory_closed( f, last );
     ums_pool_free( &ums_factory_pool, f );
     if (last) ums_pool_free( &ums_queue_pool, q );
+}
+
+void ums_factory_drop( struct ums_factory *f )
+{
+    struct ums_section section;
+
+    ums_section_begin( &section );
+    ums_factory_unref( f );
+    ums_section_end( &section );
 }
 
 /* ---- all hands of a factory ---- */
@@ -194,7 +203,8 @@ int ums_queue_must_return( const struct ums_queue *q )
     return (atomic_load( &q->moving ) || ums_queue_has_fetched( q )) && !ums_queue_is_served( q );
 }
 
-/* Whoever sets the mark wakes the manager, so no thread must be stopped in between. */
+/* Whoever sets the mark wakes the manager, so no thread must be stopped in between. A worker is in a section
+   already. */
 static void ask_manager( _Atomic uint32_t *mark )
 {
     struct ums_context *self = ke_current();
@@ -306,7 +316,7 @@ static void uncount( struct ums_factory *f, struct ums_hand *h )
 /* The manager frees the hand, and perhaps its factory, when `gone` is set: nothing of them is touched
    after that. It is woken after that, so none is overlooked. A thread that is suspended in here keeps both
    until it goes on, one that another process ends in here for ever; it runs some instructions. */
-int ums_hand_exits( struct ums_hand *h )
+static int count_out( struct ums_hand *h )
 {
     struct ums_factory *f = atomic_load( &h->factory );
 
@@ -323,6 +333,17 @@ int ums_hand_exits( struct ums_hand *h )
     atomic_store( &h->gone, 1 );
     ke_manager_wake();
     return 1;
+}
+
+int ums_hand_exits( struct ums_hand *h )
+{
+    struct ums_section section;
+    int first;
+
+    ums_section_begin( &section );
+    first = count_out( h );
+    ums_section_end( &section );
+    return first;
 }
 
 struct ums_hand *ums_hand_guest( struct ums_factory *f )
@@ -494,26 +515,38 @@ int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct um
     return 1;
 }
 
+/* What follows the sleep. 0: the hand waits again. */
+static int is_over( struct ums_factory *f, struct ums_hand *h, enum hand_woken woken,
+                    struct ums_packet *packets, uint32_t count, uint32_t *n, ums_status *status )
+{
+    *status = STATUS_SUCCESS;
+    if (ums_factory_is_shut( f )) *status = goes_without( h );
+    else if (woken == WOKEN_OVER && may_leave( f, h )) *status = STATUS_TIMEOUT;
+    else if (woken == WOKEN_OVER && !ums_hand_begin_wait( h )) return 0;
+    else *n = ums_hand_take( h, packets, count );
+    return 1;
+}
+
+/* A hand that is ended in its sleep has changed nothing but its own word, which says what becomes of a packet
+   that it was given (ums_hand_ended). Behind the sleep it changes more, so a worker must not be ended there. */
 ums_status ums_factory_wait_end( struct ums_factory *f, struct ums_hand *h,
                                  struct ums_packet *packets, uint32_t count, uint32_t *n )
 {
     int64_t begin = ke_clock();
+    struct ums_section section;
+    enum hand_woken woken;
+    ums_status status;
+    int over;
 
-    for (;;)
+    do
     {
-        uint32_t number = atomic_load( &h->word );
-        enum hand_woken woken = ums_hand_sleep( h, number, idle_until( f, h, begin ) );
-
-        if (ums_factory_is_shut( f ) && woken != WOKEN_POKED) return goes_without( h );
-        if (woken == WOKEN_POKED) continue;
-        if (woken == WOKEN_OVER)
-        {
-            if (may_leave( f, h )) return STATUS_TIMEOUT;
-            if (!ums_hand_begin_wait( h )) continue;
-        }
-        *n = ums_hand_take( h, packets, count );
-        return STATUS_SUCCESS;
+        woken = ums_hand_sleep( h, atomic_load( &h->word ), idle_until( f, h, begin ) );
+        ums_section_begin( &section );
+        over = woken != WOKEN_POKED && is_over( f, h, woken, packets, count, n, &status );
+        ums_section_end( &section );
     }
+    while (!over);
+    return status;
 }
 
 /* ---- a hand in the kernel ---- */

@@ -226,13 +226,16 @@ int  ums_factory_init( void );
 struct ums_factory *ums_factory_alloc( struct ums_queue *q, uint32_t max );
 int  ums_factory_hold( struct ums_factory *f ); /* take a reference; 0: the factory is gone */
 void ums_factory_unref( struct ums_factory *f );
+void ums_factory_drop( struct ums_factory *f ); /* the same for a worker that is in no section */
 
 static inline int ums_factory_is_shut( const struct ums_factory *f )
 {
     return (atomic_load( &f->starting ) & FACTORY_SHUT) != 0;
 }
 
-/* The calls, once the handle and its access are checked. value: read with the length of its class */
+/* The calls, once the handle and its access are checked. A worker is in a section (core/section.h) in all that is declared
+   here, but for ums_factory_wait_end, ums_hand_exits and ums_factory_drop, which begin it themselves: one that is terminated
+   between two steps would leave a hand that is never woken, or counted for ever. value: read with the length of its class */
 ums_status ums_factory_set( struct ums_factory *f, uint32_t info_class, uint64_t value );
 ums_status ums_factory_release( struct ums_factory *f );
 /* h: the hand of the calling thread, NULL if the factory has not made the thread */

@@ -26,6 +26,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winternl.h>
+#include "core/section.h"
 #include "factory_host.h"
 #include "host/ke_win32.h"
 #include "workerfactory.h"
@@ -280,22 +281,24 @@ void ums_factory_look_abroad( struct ums_factory *f )
    own handles are in the table as ENTRY_OWN, so it does not wait for itself. */
 static void handle_gone( struct ums_factory *f )
 {
+    struct ums_section section;
+    int closed = 0;
+
     if (!ums_factory_hold( f )) return;
+    ums_section_begin( &section );
     if (atomic_fetch_sub( &f->handles, 1 ) == 1)
     {
         close_if_unused( f );
-        if (atomic_load( &f->handles ) & FACTORY_CLOSED)
-        {
-            ums_factory_shutdown( f );
-            ums_queue_return( f->queue );
-        }
+        if ((closed = (atomic_load( &f->handles ) & FACTORY_CLOSED) != 0)) ums_factory_shutdown( f );
         else
         {
             atomic_store( &f->abroad, 1 );
             ke_manager_wake();
         }
     }
-    ums_factory_unref( f );
+    ums_section_end( &section );
+    if (closed) ums_queue_return( f->queue );
+    ums_factory_drop( f );
 }
 
 /* ---- for the entry hook, which sees handles come and go ---- */

@@ -18,6 +18,7 @@
 #include "factory_host.h"
 #include "factory_guess.h"
 #include "core/patience.h"
+#include "core/section.h"
 #include "host/access.h"
 #include "host/ke_win32.h"
 #include "record/record.h"
@@ -269,6 +270,17 @@ NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_A
 
 /* ---- query and set ---- */
 
+static NTSTATUS find( HANDLE handle, ACCESS_MASK access, struct ums_factory **f )
+{
+    struct ums_section section;
+    NTSTATUS status;
+
+    ums_section_begin( &section );
+    status = ums_factory_of_handle( handle, access, f );
+    ums_section_end( &section );
+    return status;
+}
+
 void ums_factory_fill( struct ums_factory *f, WORKER_FACTORY_BASIC_INFORMATION *info )
 {
     struct ums_factory_counts counts;
@@ -313,10 +325,10 @@ NTSTATUS NTAPI NtQueryInformationWorkerFactory( HANDLE handle, WORKERFACTORYINFO
     if ((ULONG)info_class >= class_count()) return STATUS_INVALID_INFO_CLASS;
     if (info_class != WorkerFactoryBasicInformation) return ums_guess.query_class;
     if (length < sizeof(info)) return ums_guess.query_length;
-    if (!(status = ums_factory_of_handle( handle, WORKER_FACTORY_QUERY_INFORMATION, &f )))
+    if (!(status = find( handle, WORKER_FACTORY_QUERY_INFORMATION, &f )))
     {
         ums_factory_fill( f, &info );
-        ums_factory_unref( f );
+        ums_factory_drop( f );
     }
     else if (status == STATUS_OBJECT_TYPE_MISMATCH)
         status = ums_factory_foreign( handle, WORKER_FACTORY_QUERY_INFORMATION, FOREIGN_QUERY, 0,
@@ -358,8 +370,12 @@ static int load_value( const void *buffer, ULONG length, uint64_t *value )
 
 NTSTATUS ums_factory_set_and_wait( struct ums_factory *f, ULONG info_class, uint64_t value )
 {
-    NTSTATUS status = ums_factory_set( f, info_class, value );
+    struct ums_section section;
+    NTSTATUS status;
 
+    ums_section_begin( &section );
+    status = ums_factory_set( f, info_class, value );
+    ums_section_end( &section );
     if (status) return status;
     if (info_class == WorkerFactoryThreadMinimum && ums_factory_wants( f )) ums_manager_wait();
     ums_queue_return( f->queue );
@@ -377,29 +393,32 @@ NTSTATUS NTAPI NtSetInformationWorkerFactory( HANDLE handle, WORKERFACTORYINFOCL
         return STATUS_INVALID_INFO_CLASS;
     if (!length_fits( info_class, length )) return STATUS_INFO_LENGTH_MISMATCH;
     if (!load_value( buffer, length, &value )) return STATUS_ACCESS_VIOLATION;
-    status = ums_factory_of_handle( handle, WORKER_FACTORY_SET_INFORMATION, &f );
+    status = find( handle, WORKER_FACTORY_SET_INFORMATION, &f );
     if (status == STATUS_OBJECT_TYPE_MISMATCH)
         return ums_factory_foreign( handle, WORKER_FACTORY_SET_INFORMATION, FOREIGN_SET, info_class,
                                     &value, NULL );
     if (status) return status;
     status = ums_factory_set_and_wait( f, info_class, value );
-    ums_factory_unref( f );
+    ums_factory_drop( f );
     return status;
 }
 
 NTSTATUS NTAPI NtShutdownWorkerFactory( HANDLE handle, volatile LONG *pending )
 {
+    struct ums_section section;
     struct ums_factory *f;
     NTSTATUS status;
     uint64_t before;
 
     if (!load_value( (const void *)pending, sizeof(*pending), &before ) ||
         !ums_try_store32( (void *)pending, (uint32_t)before )) return STATUS_ACCESS_VIOLATION;
-    if (!(status = ums_factory_of_handle( handle, WORKER_FACTORY_SHUTDOWN, &f )))
+    if (!(status = find( handle, WORKER_FACTORY_SHUTDOWN, &f )))
     {
+        ums_section_begin( &section );
         before = ums_factory_shutdown( f );
+        ums_section_end( &section );
         ums_queue_return( f->queue );
-        ums_factory_unref( f );
+        ums_factory_drop( f );
     }
     else if (status == STATUS_OBJECT_TYPE_MISMATCH)
         status = ums_factory_foreign( handle, WORKER_FACTORY_SHUTDOWN, FOREIGN_SHUTDOWN, 0, &before,
@@ -410,29 +429,37 @@ NTSTATUS NTAPI NtShutdownWorkerFactory( HANDLE handle, volatile LONG *pending )
 
 /* ---- work ---- */
 
+/* One section for all of it: programs make this call often. */
 NTSTATUS NTAPI NtReleaseWorkerFactoryWorker( HANDLE handle )
 {
+    struct ums_section section;
     struct ums_factory *f;
-    NTSTATUS status;
+    NTSTATUS found, status = STATUS_SUCCESS;
 
-    status = ums_factory_of_handle( handle, WORKER_FACTORY_RELEASE_WORKER, &f );
-    if (status == STATUS_OBJECT_TYPE_MISMATCH)
-        return ums_factory_foreign( handle, WORKER_FACTORY_RELEASE_WORKER, FOREIGN_RELEASE, 0, NULL,
-                                    NULL );
-    if (status) return status;
-    status = ums_factory_release( f );
-    ums_factory_unref( f );
-    return status;
+    ums_section_begin( &section );
+    if (!(found = ums_factory_of_handle( handle, WORKER_FACTORY_RELEASE_WORKER, &f )))
+    {
+        status = ums_factory_release( f );
+        ums_factory_unref( f );
+    }
+    ums_section_end( &section );
+    if (found != STATUS_OBJECT_TYPE_MISMATCH) return found ? found : status;
+    return ums_factory_foreign( handle, WORKER_FACTORY_RELEASE_WORKER, FOREIGN_RELEASE, 0, NULL, NULL );
 }
 
 NTSTATUS NTAPI NtWorkerFactoryWorkerReady( HANDLE handle )
 {
+    struct ums_section section;
     struct ums_factory *f;
     NTSTATUS status;
 
-    if ((status = ums_factory_of_handle( handle, WORKER_FACTORY_READY_WORKER, &f ))) return status;
-    status = ums_factory_ready( f, ums_hand_current() );
-    ums_factory_unref( f );
+    ums_section_begin( &section );
+    if (!(status = ums_factory_of_handle( handle, WORKER_FACTORY_READY_WORKER, &f )))
+    {
+        status = ums_factory_ready( f, ums_hand_current() );
+        ums_factory_unref( f );
+    }
+    ums_section_end( &section );
     return status;
 }
 
@@ -464,12 +491,15 @@ NTSTATUS ums_factory_wait( struct ums_factory *f, struct ums_packet *packets, ui
                            uint32_t *n )
 {
     struct ums_context *self = ke_current();
+    struct ums_section section;
     struct ums_hand *h = NULL;
     ums_status status;
-    int blocked = 0;
+    int blocked = 0, over;
 
-    if ((status = hand_for( f, &h ))) return status;
-    if (ums_factory_wait_begin( f, h, packets, count, n, &status )) return status;
+    ums_section_begin( &section );
+    over = (status = hand_for( f, &h )) || ums_factory_wait_begin( f, h, packets, count, n, &status );
+    ums_section_end( &section );
+    if (over) return status;
     if (self && self->kind == CONTEXT_WORKER)
     {
         ums_note_call( self, WHY_FACTORY );
@@ -528,10 +558,10 @@ NTSTATUS NTAPI NtWaitForWorkViaWorkerFactory( HANDLE handle, PFILE_IO_COMPLETION
         (version >= 0x603 && deferred && !ums_try_load( deferred, &message )))
         return STATUS_ACCESS_VIOLATION;
     if (message) return ums_guess.wait_deferred_alpc;
-    if (!(status = ums_factory_of_handle( handle, WORKER_FACTORY_WAIT, &f )))
+    if (!(status = find( handle, WORKER_FACTORY_WAIT, &f )))
     {
         status = ums_factory_wait( f, packets, count, &n );
-        ums_factory_unref( f );
+        ums_factory_drop( f );
     }
     else if (status == STATUS_OBJECT_TYPE_MISMATCH)
         status = ums_factory_foreign_wait( handle, packets, count, &n );

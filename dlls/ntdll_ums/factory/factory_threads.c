@@ -20,6 +20,7 @@
 #include "host/ke_win32.h"
 #include "host/thread.h"
 #include "core/patience.h"
+#include "core/section.h"
 #include "workerfactory.h"
 
 #define ABROAD_LOOK  10000000                   /* 100 ns: are handles of other processes closed? */
@@ -200,9 +201,11 @@ static void return_packets( struct ums_queue *q )
 static int move_packets( struct ums_queue *q )
 {
     struct ums_context *self = ke_current();
+    struct ums_section section;
     uint32_t free = 0;
     int mine;
 
+    ums_section_begin( &section );
     ums_hold_self( self, 1 );
     if ((mine = atomic_compare_exchange_strong( &q->moving, &free, 1 )))
     {
@@ -211,6 +214,7 @@ static int move_packets( struct ums_queue *q )
         atomic_store( &q->moving, 0 );
     }
     ums_hold_self( self, -1 );
+    ums_section_end( &section );
     return mine;
 }
 
@@ -384,8 +388,10 @@ static void manager( void *arg )
 void ke_manager_wake( void )
 {
     struct ums_context *self = ke_current();
+    struct ums_section section;
     HANDLE thread;
 
+    ums_section_begin( &section );
     ums_hold_self( self, 1 );
     atomic_fetch_add( &asked, 1 );
     if (!atomic_exchange( &alive, 1 ))
@@ -396,6 +402,7 @@ void ke_manager_wake( void )
     }
     else if (atomic_exchange( &asleep, 0 )) NtSetEvent( event, NULL );
     ums_hold_self( self, -1 );
+    ums_section_end( &section );
 }
 
 /* Two rounds, because one may be in progress. With a limit: the thread may be impossible to make, or

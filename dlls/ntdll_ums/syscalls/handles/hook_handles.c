@@ -97,7 +97,7 @@ uint64_t ums_special_duplicate( const struct call_row *row, struct ums_call *cal
     if (!status && args[3] && ums_is_this_process( (HANDLE)args[2] ) &&
         ums_try_load( (const void *)args[3], &copy )) ums_handle_copied( (HANDLE)copy, before );
     ums_handle_closed( handle, now, before, STATUS_SUCCESS );
-    if (f) ums_factory_unref( f );
+    if (f) ums_factory_drop( f );
     return (uint64_t)status;
 }
 
