@@ -298,6 +298,7 @@ X( factory_ends, factory_ends_scheduler_at_work, 30 )
 X( factory_ends, factory_ends_releaser, 60 )
 X( factory_ends, factory_ends_binder, 60 )
 X( factory_ends, factory_ends_suspended, 60 )
+X( factory_ends, factory_ends_others, 60 )
 
 X( scenario_blocking, scenario_block_sleep, 30 )
 X( scenario_blocking, scenario_block_sleep_alertable, 30 )

@@ -8,6 +8,8 @@
  * Only chance takes a thread to a given instruction, so there are many rounds; UMSTEST_LIVES (default 400) sets their number.
  */
 #include "factory_kit.h"
+#include "scenario_kit.h"
+#include <tlhelp32.h>
 
 #define LATEST 300                              /* us */
 #define STEP   7
@@ -274,4 +276,46 @@ START_TEST( factory_ends_suspended )
     sched_free( &sched );
     CloseHandle( handle );
     CloseHandle( port );
+}
+
+/* ---- all other threads are terminated ---- */
+
+static BOOL end_other_threads( void )
+{
+    HANDLE snapshot = CreateToolhelp32Snapshot( TH32CS_SNAPTHREAD, 0 ), thread;
+    THREADENTRY32 entry = { .dwSize = sizeof(entry) };
+    BOOL more, well = TRUE;
+
+    for (more = Thread32First( snapshot, &entry ); more; more = Thread32Next( snapshot, &entry ))
+    {
+        if (entry.th32OwnerProcessID != GetCurrentProcessId() || entry.th32ThreadID == GetCurrentThreadId()) continue;
+        if (!(thread = OpenThread( THREAD_TERMINATE | SYNCHRONIZE, FALSE, entry.th32ThreadID ))) continue;
+        kit_lock_loader();
+        TerminateThread( thread, 1 );
+        kit_unlock_loader();
+        if (WaitForSingleObject( thread, WAIT_BOUND )) well = FALSE;
+        CloseHandle( thread );
+    }
+    CloseHandle( snapshot );
+    return well;
+}
+
+/* Work that is released behind that gets a thread. The first round has it at rest. */
+START_TEST( factory_ends_others )
+{
+    static struct factory factory;
+    int i;
+
+    if (!factory_open( &factory )) return;
+    for (i = 0; i <= 20; i++)
+    {
+        if (i)
+        {
+            if (i == 1) factory_settle( factory.handle, 1, 1 );
+            if (!ok( end_other_threads(), "3 round %d: one does not end\n", i )) break;
+        }
+        STATUS_IS( "2.2", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+        if (!ok( factory_reach( &factory.released, i + 1 ), "2.2 round %d: no thread takes what was released\n", i )) break;
+    }
+    factory_close( &factory );
 }

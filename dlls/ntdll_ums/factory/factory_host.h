@@ -112,6 +112,10 @@ static inline struct ums_hand *ums_hand_current( void )
 
 void ums_set_hand( struct ums_hand *h );
 int ums_manager_init( void );
+/* This thread, which stands still in a call, is the manager, and the call is its sleep. It may be terminated there. */
+int ums_manager_sleeps( uint32_t tid );
+/* A thread was terminated by this process. If it was the manager, another one takes its place. The caller holds itself. */
+void ums_manager_killed( uint32_t tid );
 /* Wait until the manager has done one whole round: it has then handled what it was woken for. */
 void ums_manager_wait( void );
 /* If nobody serves the port any more: put back into it what was fetched and given to no hand. Enters the

@@ -29,6 +29,7 @@
 
 BOOLEAN NTAPI RtlDllShutdownInProgress( void );
 NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
+NTSTATUS NTAPI NtResumeThread( HANDLE, ULONG * );
 NTSTATUS NTAPI NtSetIoCompletion( HANDLE, ULONG_PTR, ULONG_PTR, NTSTATUS, SIZE_T );
 NTSTATUS NTAPI NtRemoveIoCompletionEx( HANDLE, FILE_IO_COMPLETION_INFORMATION *, ULONG, ULONG *,
                                        LARGE_INTEGER *, BOOLEAN );
@@ -38,6 +39,7 @@ NTSTATUS NTAPI NtWaitForMultipleObjects( ULONG, const HANDLE *, int, BOOLEAN, LA
 static void *event;                             /* wakes the manager; constant after start */
 static _Atomic uint32_t asked;                  /* counts */
 static _Atomic uint32_t alive;                  /* there is a manager, or it is being made */
+static _Atomic uint32_t manager_tid;            /* the manager's, while it is alive; or 0 */
 static _Atomic uint32_t asleep;                 /* or about to be: it has to be woken */
 static _Atomic uint32_t rounds;                 /* counts; a thread that waits for one sleeps on it */
 
@@ -259,6 +261,7 @@ struct round                                    /* what it will wait for */
     DWORD    count;
     int64_t  timeout;                           /* 100 ns; 0: none */
     int      active;                            /* there is something to wait for */
+    uint32_t seen;                              /* `asked` before the look */
 };
 
 static void not_later( struct round *round, int64_t timeout )
@@ -347,40 +350,70 @@ static void look( struct round *round )
     ke_wake( &rounds, 1 );
 }
 
-static void sleep_on( struct round *round, uint32_t seen )
+/* Returns a hand whose thread has ended, or NULL. */
+static struct ums_hand *sleep_on( struct round *round, uint32_t seen )
 {
     LARGE_INTEGER timeout = { .QuadPart = -round->timeout };
-    NTSTATUS status;
+    NTSTATUS status = 0;
 
     atomic_store( &asleep, 1 );
     if (atomic_load( &asked ) == seen)
-    {
         status = NtWaitForMultipleObjects( round->count, round->objects, 1 /* any */, FALSE,
                                            round->timeout ? &timeout : NULL );
-        if (status > 0 && status < (NTSTATUS)round->count && round->hands[status])
-            ums_hand_exits( round->hands[status] );
-    }
     atomic_store( &asleep, 0 );
+    return status > 0 && status < (NTSTATUS)round->count ? round->hands[status] : NULL;
+}
+
+/* It holds itself except in its sleep: terminated elsewhere it would leave a hand that is counted and has no
+   thread, or packets that it has fetched. */
+static struct ums_hand *make_round( struct round *round, struct ums_hand *ended )
+{
+    uint32_t seen;
+
+    ums_hold_self( NULL, 1 );
+    if (ended) ums_hand_exits( ended );
+    seen = atomic_load( &asked );
+    look( round );
+    round->seen = seen;
+    ums_hold_self( NULL, -1 );
+    return round->active ? sleep_on( round, seen ) : NULL;
 }
 
 static void manager( void *arg )
 {
+    const uint32_t tid = ke_thread_id();
+    struct ums_hand *ended = NULL;
     struct round round;
-    uint32_t seen;
 
     (void)arg;
     do
     {
-        for (;;)
-        {
-            seen = atomic_load( &asked );
-            look( &round );
-            if (!round.active) break;
-            sleep_on( &round, seen );
-        }
+        atomic_store( &manager_tid, tid );
+        do ended = make_round( &round, ended );
+        while (round.active);
+        atomic_store( &manager_tid, 0 );        /* first: this manager was not terminated */
         atomic_store( &alive, 0 );
     }
-    while (atomic_load( &asked ) != seen && !atomic_exchange( &alive, 1 ));
+    while (atomic_load( &asked ) != round.seen && !atomic_exchange( &alive, 1 ));
+}
+
+/* Its id is known before it runs, so if it is terminated before it begins, that is noticed: by whoever terminates it, who reads the
+   id behind that, or here, where the id is stored before the look whether it has ended. */
+static void make_manager( void )
+{
+    HANDLE thread;
+    uint32_t tid;
+
+    if (ums_thread_create( THREAD_STOPPED_SERVICE, manager, NULL, 0, 0, 0, &thread ))
+    {
+        atomic_store( &alive, 0 );
+        return;
+    }
+    tid = GetThreadId( thread );
+    atomic_store( &manager_tid, tid );
+    if (!WaitForSingleObject( thread, 0 )) ums_manager_killed( tid );
+    else NtResumeThread( thread, NULL );
+    NtClose( thread );
 }
 
 /* A thread that was stopped in here would leave no manager although it says that it makes one, or one that is
@@ -389,20 +422,29 @@ void ke_manager_wake( void )
 {
     struct ums_context *self = ke_current();
     struct ums_section section;
-    HANDLE thread;
 
     ums_section_begin( &section );
     ums_hold_self( self, 1 );
     atomic_fetch_add( &asked, 1 );
-    if (!atomic_exchange( &alive, 1 ))
-    {
-        if (ums_thread_create( THREAD_SERVICE, manager, NULL, 0, 0, 0, &thread ))
-            atomic_store( &alive, 0 );
-        else NtClose( thread );
-    }
+    if (!atomic_exchange( &alive, 1 )) make_manager();
     else if (atomic_exchange( &asleep, 0 )) NtSetEvent( event, NULL );
     ums_hold_self( self, -1 );
     ums_section_end( &section );
+}
+
+int ums_manager_sleeps( uint32_t tid )
+{
+    return tid && atomic_load( &manager_tid ) == tid && atomic_load( &asleep );
+}
+
+/* The id is not 0 only while its thread is the manager, so nothing of another one is reset: alive stays set until here. Whoever
+   asks meanwhile counts, and the next manager looks at everything. It ends at once if there is nothing to do. */
+void ums_manager_killed( uint32_t tid )
+{
+    if (!tid || !atomic_compare_exchange_strong( &manager_tid, &tid, 0 )) return;
+    atomic_store( &asleep, 0 );
+    atomic_store( &alive, 0 );
+    ke_manager_wake();
 }
 
 /* Two rounds, because one may be in progress. With a limit: the thread may be impossible to make, or

@@ -29,8 +29,8 @@ PEB *WINAPI RtlGetCurrentPeb( void );           /* [seen], not in mingw-w64's he
 NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
                             SIZE_T reserve, SIZE_T commit, LONG priority, HANDLE *thread )
 {
-    ULONG flags = (kind == THREAD_SERVICE ? SKIP_THREAD_ATTACH : 0) |
-                  (priority ? CREATE_SUSPENDED_THREAD : 0);
+    ULONG flags = (kind == THREAD_HAND ? 0 : SKIP_THREAD_ATTACH) |
+                  (priority || kind == THREAD_STOPPED_SERVICE ? CREATE_SUSPENDED_THREAD : 0);
     NTSTATUS status = NtCreateThreadEx( thread, THREAD_ALL_ACCESS, NULL, GetCurrentProcess(), (void *)start,
                                         param, flags, 0, commit, reserve, NULL );
     if (!status && priority)

@@ -12,7 +12,8 @@
 enum ums_thread_kind
 {
     THREAD_HAND,                                /* of a worker factory */
-    THREAD_SERVICE                              /* no DllMain is notified of it, where the host has that */
+    THREAD_SERVICE,                             /* no DllMain is notified of it, where the host has that */
+    THREAD_STOPPED_SERVICE                      /* the same; it begins when the caller resumes it */
 };
 
 /* A thread of this process that runs start( param ); stack sizes 0: those of the image; priority: its

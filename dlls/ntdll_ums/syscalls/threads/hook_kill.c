@@ -100,6 +100,7 @@ static int may_end_there( uint32_t tid, const CONTEXT *registers )
 {
     if (ums_is_ending_wait( tid, registers ) || ums_thread_pauses( tid )) return 0;
     if (ums_is_in_moved_wait( tid, registers )) return 1;
+    if (ums_is_in_native_call( registers ) && ums_manager_sleeps( tid )) return 1;
     return !ums_pool_made( &ums_factory_pool ) || !ums_is_in_our_code( registers ) ||
            is_hand_in_call( ums_hand_of_thread( tid ), registers );
 }
@@ -143,6 +144,7 @@ static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int tries, NT
     if (thread && done && !*status)
     {
         ums_hand_killed( tid );
+        ums_manager_killed( tid );
         ke_timer_killed( tid );
         ums_objects_thread_gone( tid );
     }
