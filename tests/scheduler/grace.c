@@ -290,6 +290,38 @@ void where_nothing_is_known_time_tells( void **state )
     assert_int_equal( looked, 0 );
 }
 
+/* ---- what another scheduler has is not taken ---- */
+
+#define LOOKS_ELSEWHERE 6
+
+static struct ums_scheduler elsewhere, *here;
+
+static enum ke_sleep always_asleep( const _Atomic uint32_t *park, struct ke_place *place )
+{
+    (void)park;
+    place->sp = place->pc = 1;
+    looked++;
+    return KE_ASLEEP;
+}
+
+/* As if another scheduler had executed the worker, whose thread has yet to post here; and in the end as if it had not. */
+static int while_elsewhere( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    (void)word; (void)value;
+    if (!timeout || state_of( context ) != WORKER_INKERNEL) return 1;
+    added += ums_grace;
+    if (context->owner != &elsewhere) here = context->owner;
+    context->owner = looked < LOOKS_ELSEWHERE ? &elsewhere : here;
+    return 0;
+}
+
+void what_another_scheduler_has_is_not_taken( void **state )
+{
+    (void)state;
+    run_with_looks_at( always_asleep, 1000, while_elsewhere );
+    assert_in_range( looked, LOOKS_ELSEWHERE, LOOKS_ELSEWHERE + 2 );
+}
+
 #if !defined(__SANITIZE_THREAD__)               /* takes one instruction after the other */
 
 /* ---- a call at each moment while the scheduler stops watching ---- */

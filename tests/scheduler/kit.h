@@ -31,6 +31,7 @@
     X( the_second_look_comes_soon ) \
     X( an_answer_is_not_waited_for_forever ) \
     X( where_nothing_is_known_time_tells ) \
+    X( what_another_scheduler_has_is_not_taken ) \
     X( a_scheduler_that_stopped_looking_is_woken ) \
     X( a_yield_inside_a_call_goes_back_into_it ) \
     X( a_yield_of_a_taken_worker_is_scheduled_first ) \
