@@ -48,17 +48,23 @@ static int check_machine( void )
                  machine == IMAGE_FILE_MACHINE_ARM64 ? L"Arm64, " : L"", machine );
 }
 
-/* If umsrun is killed, the program ends too. At a normal end the limits of the job are removed, so
+/* Without umsrun the program would be in no job, and could create processes with CREATE_BREAKAWAY_FROM_JOB. */
+static BOOL limit( HANDLE job, DWORD flags )
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION info = { 0 };
+
+    info.BasicLimitInformation.LimitFlags = flags | JOB_OBJECT_LIMIT_BREAKAWAY_OK;
+    return SetInformationJobObject( job, JobObjectExtendedLimitInformation, &info, sizeof(info) );
+}
+
+/* If umsrun is killed, the program ends too. At a normal end that limit of the job is removed, so
  * processes that stay in the background live on. */
 static HANDLE tie_to_us( HANDLE process )
 {
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION info = { 0 };
     HANDLE job = CreateJobObjectW( NULL, NULL );
 
-    info.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
-    if (job && !(SetInformationJobObject( job, JobObjectExtendedLimitInformation, &info,
-                                          sizeof(info) )
-                 && AssignProcessToJobObject( job, process )))
+    if (job && !(limit( job, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE ) &&
+                 AssignProcessToJobObject( job, process )))
     {
         CloseHandle( job );
         job = NULL;
@@ -68,10 +74,8 @@ static HANDLE tie_to_us( HANDLE process )
 
 static void untie( HANDLE job )
 {
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION info = { 0 };
-
     if (!job) return;
-    SetInformationJobObject( job, JobObjectExtendedLimitInformation, &info, sizeof(info) );
+    limit( job, 0 );
     CloseHandle( job );
 }
 

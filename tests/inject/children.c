@@ -63,6 +63,8 @@ int main( int argc, char **argv )
     ok( (code = run( program, "\"%s\" probe", 0 )) == want, "child: %lu", code );
     ok( (code = run( program, "\"%s\" probe", CREATE_SUSPENDED )) == want, "suspended child: %lu",
         code );
+    /* a program that is in no job may ask for that, and umsrun has put it into one */
+    ok( (code = run( program, "\"%s\" probe", CREATE_BREAKAWAY_FROM_JOB )) == want, "outside the job: %lu", code );
     ok( (code = run( program, "\"%s\" relay", 0 )) == want, "grandchild: %lu", code );
     ok( (code = run( program, "cmd.exe /c \"\"%s\" probe\"", 0 )) == want, "through cmd.exe: %lu",
         code );
