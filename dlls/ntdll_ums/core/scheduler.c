@@ -399,12 +399,14 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     context->scheduler = s;
     context->teb       = ke_teb();
     atomic_store( &context->flags, 0 );         /* alive */
+    ums_hold_self( NULL, 1 );                   /* from here on it is found; it may have to make the warden */
     ums_thread_id_set( context, ke_thread_id() );
     ke_thread_enters( context );
     s->idle = 0;
     atomic_store( &s->dead_since, 0 );
     ums_record_enter( s );
     ke_set_current( context );
+    ums_hold_self( NULL, -1 );
     ums_objects_thread_enters( context );
     return STATUS_SUCCESS;
 }

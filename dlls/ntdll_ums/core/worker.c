@@ -295,15 +295,20 @@ uint32_t ums_workers_alive( void )
    context: what they still do, they would do to the new one. Each has a reference, the home thread
    until its end, too; only the client's is left then. Nobody gets one for the old thread any more,
    because its id was cleared before its own reference was dropped (ums_context_ref). A thread with a
-   reference waits for nobody who waits here, and is neither stopped nor terminated (ums_hold_self). */
+   reference waits for nobody who waits here, and is neither stopped nor terminated (ums_hold_self): one that has to
+   wait for others gives its reference up meanwhile (hold.c). */
 static int use_again( struct ums_context *w )
 {
-    int64_t begin = ke_clock();
+    static _Atomic uint32_t never;
+    const int64_t moment = 500, begin = ke_clock();     /* 50 us */
 
     if (word_state( atomic_load( &w->word ) ) == WORKER_DEAD) ums_list_walked( w, 0 );
     while (word_state( atomic_load( &w->word ) ) == WORKER_DEAD &&
            (!ums_list_forget( w ) || atomic_load( &w->refs ) != 1))
+    {
         if (ums_give_up( begin, "a dead worker to be left by its list and its thread" )) return 0;
+        ke_wait( &never, 0, &moment );
+    }
     return worker_move( w, WORKER_DEAD, WORKER_STARTING );
 }
 
@@ -348,9 +353,11 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
 }
 
 /* The thread exists and is suspended. It has to be known as a worker before another thread can
-   suspend or resume it. */
+   suspend or resume it. It has not run: a section that is noted for its id is that of a thread which another process
+   terminated there, and nobody may wait for it. */
 void ums_worker_made( struct ums_context *w, void *teb, uint32_t tid )
 {
+    ums_thread_forget_hold( tid );
     w->teb = teb;
     ums_context_suspended( w );
     ums_thread_id_set( w, tid );
@@ -395,7 +402,8 @@ void ums_worker_start( struct ums_context *w )
    is dropped last. Owner and list are read when nobody can stop the thread any more: a suspension
    before that may have moved the worker to another scheduler. From the flag on this thread is not
    found as a worker: so it is in a section like a plain thread, whether its context was deleted or has
-   another thread by the time. Whoever has found it before sees that, too (hold.c). */
+   another thread by the time. Whoever has found it before waits until it is not busy, without stopping it again and
+   again, and then sees the section (hold.c). */
 void ums_worker_end( struct ums_context *w )
 {
     struct ums_scheduler *owner;
@@ -405,6 +413,7 @@ void ums_worker_end( struct ums_context *w )
     int owned;
 
     ums_worker_go_home( w );
+    ums_worker_busy( w, 1 );
     ums_hold_self( NULL, 1 );
     mark = ums_mark( w );
     tid = atomic_load( &w->tid );
@@ -423,6 +432,7 @@ void ums_worker_end( struct ums_context *w )
     ums_list_unref( list );
     atomic_fetch_sub( &ums_alive, 1 );
     ums_thread_id_clear( w, tid );              /* a new thread may have the context already */
+    ums_worker_busy( w, -1 );
     ums_context_unref( w );
     ums_hold_self( NULL, -1 );
 }

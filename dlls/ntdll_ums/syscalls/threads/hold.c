@@ -80,20 +80,18 @@ int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uin
                        uint64_t *word )
 {
     int64_t begin = ke_clock();
-    uint32_t count = SUSPEND_MAX;
+    uint32_t count;
 
     ums_hold_self( self, 1 );
-    if (ums_context_ref( target, tid ))
+    while (ums_context_ref( target, tid ))
     {
-        while ((count = ums_context_suspending( target, word )) == SUSPEND_WAIT)
-        {
-            ums_let_others_go_on( self );
-            if (!ums_give_up( begin, "another suspension or a hold of a worker, to suspend it" )) continue;
-            count = SUSPEND_MAX;                /* whoever made it may have been terminated */
-            break;
-        }
-        if (count != SUSPEND_MAX) return 1;
-        ums_context_unref( target );
+        count = ums_context_suspending( target, word );
+        if (count != SUSPEND_WAIT && count != SUSPEND_MAX) return 1;
+        ums_context_unref( target );            /* this thread may be stopped in between: others wait for the reference */
+        if (count == SUSPEND_MAX) break;
+        ums_let_others_go_on( self );
+        /* whoever made it may have been terminated */
+        if (ums_give_up( begin, "another suspension or a hold of a worker, to suspend it" )) break;
     }
     ums_hold_self( self, -1 );
     return 0;
@@ -122,15 +120,13 @@ int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_
     int join = 0;
 
     ums_hold_self( self, 1 );                   /* before the hold: whoever waits for it must not wait long */
-    if (ums_context_ref( target, tid ))
+    while (ums_context_ref( target, tid ))
     {
-        while ((taken = ums_context_hold( target, which, join, &word )) == HOLD_WAIT)
-        {
-            ums_let_others_go_on( self );
-            join = join || ums_give_up( begin, "another hold or a suspension of a worker to end" );
-        }
-        if (taken == HOLD_TAKEN) return 1;
-        ums_context_unref( target );
+        if ((taken = ums_context_hold( target, which, join, &word )) == HOLD_TAKEN) return 1;
+        ums_context_unref( target );            /* as in ums_suspend_begin */
+        if (taken == HOLD_REFUSED) break;
+        ums_let_others_go_on( self );
+        join = join || ums_give_up( begin, "another hold or a suspension of a worker to end" );
     }
     ums_hold_self( self, -1 );
     return 0;

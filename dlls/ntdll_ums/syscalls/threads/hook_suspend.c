@@ -170,20 +170,11 @@ static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *tar
    alone: a suspension may be counted and made at this moment, and a worker that was stopped in user
    code stays suspended until it is executed. (Another process resumes what it has suspended.) The program is told what
    it is told by a suspension. */
-static NTSTATUS resume_counted( struct ums_call *call, struct ums_context *target, struct ums_context *self )
+static NTSTATUS resume_counted( struct ums_call *call, struct ums_context *target, uint32_t count, uint64_t word )
 {
-    int64_t begin = ke_clock();
     NTSTATUS status;
-    uint32_t count;
-    uint64_t word;
     ULONG before;
-    int wait = 1;
 
-    while ((count = ums_context_resumed( target, wait, &word )) == SUSPEND_WAIT)
-    {
-        ums_let_others_go_on( self );
-        wait = !ums_give_up( begin, "the suspension of a worker, to resume it" );
-    }
     if (!count || (count == 1 && ums_worker_continued( target, word )))
         return (NTSTATUS)ums_store_ulong( call->args[1], count );
     if ((status = ums_resume_worker( (HANDLE)call->args[0], target, &before ))) return status;
@@ -196,13 +187,20 @@ static NTSTATUS resume_worker( struct ums_call *call, uint32_t tid, struct ums_c
                                struct ums_context *self )
 {
     NTSTATUS status = STATUS_UNSUCCESSFUL;
-    int alive;
+    int64_t begin = ke_clock();
+    int alive, wait = 1;
+    uint32_t count = 0;
+    uint64_t word;
 
     ums_hold_self( self, 1 );
-    if ((alive = ums_context_ref( target, tid )))
+    while ((alive = ums_context_ref( target, tid )))
     {
-        status = resume_counted( call, target, self );
-        ums_context_unref( target );
+        count = ums_context_resumed( target, wait, &word );
+        if (count != SUSPEND_WAIT) status = resume_counted( call, target, count, word );
+        ums_context_unref( target );            /* as in ums_suspend_begin */
+        if (count != SUSPEND_WAIT) break;
+        ums_let_others_go_on( self );
+        wait = !ums_give_up( begin, "the suspension of a worker, to resume it" );
     }
     ums_hold_self( self, -1 );                  /* it may be executed by now, and wait for this */
     return alive ? status : native( call );
