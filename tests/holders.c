@@ -166,6 +166,24 @@ static void more_than_there_are_slots_for( void **state )
     for (i = 1; i < SLOTS; i++) end( &threads[i] );
 }
 
+/* Another process may have terminated the former thread of this id in its section. */
+static void a_new_worker_is_in_no_section( void **state )
+{
+    static struct thread former;
+    struct ums_context *context;
+    uint32_t tid;
+
+    (void)state;
+    begin( &former, hold_until_told );
+    tid = atomic_load( &former.tid );
+    assert_int_equal( ums_context_create( &context ), STATUS_SUCCESS );
+    ums_worker_made( context, NULL, tid );
+    assert_false( ums_thread_holds( tid ) );
+    ums_thread_id_clear( context, tid );
+    assert_int_equal( ums_context_delete( context ), STATUS_SUCCESS );
+    end( &former );
+}
+
 static _Thread_local struct thread *me;
 
 static int note_pause( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
@@ -260,6 +278,7 @@ int main( void )
         cmocka_unit_test_setup_teardown( it_pauses_once_behind_the_outermost_section, set_up, tear_down ),
         cmocka_unit_test_setup_teardown( one_that_was_waited_for_in_vain_is_forgotten, set_up, tear_down ),
         cmocka_unit_test_setup_teardown( more_than_there_are_slots_for, set_up, tear_down ),
+        cmocka_unit_test_setup_teardown( a_new_worker_is_in_no_section, set_up, tear_down ),
         cmocka_unit_test( a_flag_at_any_moment ),
         cmocka_unit_test( one_stops_at_a_time ),
     };
