@@ -7,6 +7,30 @@
  */
 #include "umslib.h"
 
+static DWORD WINAPI call_proc( void *arg )
+{
+    struct worker *worker = arg;
+
+    worker->started = 1;
+    worker->proc( worker );
+    worker->finished = 1;
+    return 0;
+}
+
+/* A new thread for this context, which may have had another one. */
+static BOOL bind( struct worker *worker, PUMS_CONTEXT context, PUMS_COMPLETION_LIST list, void (*proc)( struct worker *worker ) )
+{
+    struct attr_buffer buffer;
+    LPPROC_THREAD_ATTRIBUTE_LIST attrs = attr_list_make( &buffer, context, list );
+
+    worker->proc = proc;
+    worker->context = context;
+    if (!attrs) return FALSE;
+    worker->thread = pCreateRemoteThreadEx( GetCurrentProcess(), NULL, 0, call_proc, worker, 0, attrs, &worker->tid );
+    pDeleteProcThreadAttributeList( attrs );
+    return worker->thread != NULL;
+}
+
 /* ---- the worker has ended, and its thread not yet ---- */
 
 #define WAITERS 24
@@ -96,11 +120,8 @@ static BOOL end_one( void )
     ending.context = NULL;
     ending.ready = NULL;
     ending.dequeued = ending.go = 0;
-    if (!pCreateUmsThreadContext( &ending.context )) return FALSE;
-    pDeleteUmsThreadContext( ending.context );          /* the next one is the same, so the waiters know it */
-    if (!worker_create( &worker, ending.list, compute, NULL, CREATE_SUSPENDED )) return FALSE;
-    ending.context = worker.context;
-    ResumeThread( worker.thread );
+    if (!pCreateUmsThreadContext( &ending.context )) return FALSE;     /* the waiters may see it at once */
+    if (!bind( &worker, ending.context, ending.list, compute )) return FALSE;
     scheduler = CreateThread( NULL, 0, enter, NULL, 0, NULL );
     good = wait_for( &worker.started );
     ending.go = 1;
@@ -164,29 +185,6 @@ static void note_context( struct worker *worker )
     worker->result[0] = (ULONG_PTR)pGetCurrentUmsThread();
 }
 
-static DWORD WINAPI call_proc( void *arg )
-{
-    struct worker *worker = arg;
-
-    worker->started = 1;
-    worker->proc( worker );
-    worker->finished = 1;
-    return 0;
-}
-
-static BOOL bind_again( struct worker *worker, PUMS_CONTEXT context, PUMS_COMPLETION_LIST list )
-{
-    struct attr_buffer buffer;
-    LPPROC_THREAD_ATTRIBUTE_LIST attrs = attr_list_make( &buffer, context, list );
-
-    worker->proc = note_context;
-    worker->context = context;
-    if (!attrs) return FALSE;
-    worker->thread = pCreateRemoteThreadEx( GetCurrentProcess(), NULL, 0, call_proc, worker, 0, attrs, &worker->tid );
-    pDeleteProcThreadAttributeList( attrs );
-    return worker->thread != NULL;
-}
-
 static BOOL kill_and_bind_again( PUMS_COMPLETION_LIST list )
 {
     struct worker first = { 0 }, second = { 0 };
@@ -197,7 +195,7 @@ static BOOL kill_and_bind_again( PUMS_COMPLETION_LIST list )
     if (list_wait( list ) != first.context) return FALSE;
     pair.victim = first.thread;
     InterlockedIncrement( &pair.round );
-    if (list_wait( list ) != first.context || !bind_again( &second, first.context, list )) return FALSE;
+    if (list_wait( list ) != first.context || !bind( &second, first.context, list, note_context )) return FALSE;
     good = list_wait( list ) == second.context && context_is_terminated( second.context ) == 0;
     if (good) finish_workers( list, &second, 1, 1 );
     good = good && second.result[0] == (ULONG_PTR)second.context && worker_wait( &second, WAIT_BOUND );
@@ -206,7 +204,8 @@ static BOOL kill_and_bind_again( PUMS_COMPLETION_LIST list )
     return worker_delete( &second ) && good;
 }
 
-/* 1.3, 5: the new thread is a worker, and lives: what was done to the old one is not done to it */
+/* A terminated worker's context may get another thread, as in completion_list_reused_dead. That is a worker, and lives: what was done
+   to the old one is not done to it */
 START_TEST( scenario_terminate_bound_again )
 {
     PUMS_COMPLETION_LIST list = list_create();
@@ -297,7 +296,7 @@ static BOOL terminate_on_the_way( struct worker *worker )
     return worker_wait( worker, WAIT_BOUND ) && worker_delete( worker ) && good;
 }
 
-/* 5 [seen for schedulers]: the worker of a terminated scheduler lives */
+/* Open point 4 [guess], as in scenario_scheduler: the worker of a terminated scheduler lives */
 START_TEST( scenario_terminate_enters )
 {
     HANDLE event = CreateEventW( NULL, TRUE, FALSE, NULL );

@@ -399,7 +399,9 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     context->scheduler = s;
     context->teb       = ke_teb();
     atomic_store( &context->flags, 0 );         /* alive */
-    ums_hold_self( NULL, 1 );                   /* from here on it is found; it may have to make the warden */
+    /* From here on it is found. It may have to make the warden, and wait for the former one to end, which stops nobody
+       any more, for two seconds at most. */
+    ums_hold_self( NULL, 1 );
     ums_thread_id_set( context, ke_thread_id() );
     ke_thread_enters( context );
     s->idle = 0;

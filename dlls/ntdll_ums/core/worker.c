@@ -296,7 +296,8 @@ uint32_t ums_workers_alive( void )
    until its end, too; only the client's is left then. Nobody gets one for the old thread any more,
    because its id was cleared before its own reference was dropped (ums_context_ref). A thread with a
    reference waits for nobody who waits here, and is neither stopped nor terminated (ums_hold_self): one that has to
-   wait for others gives its reference up meanwhile (hold.c). */
+   wait for others gives its reference up meanwhile (hold.c). Nobody wakes this thread, which looks again. With
+   UMS_PAGE_FAULTS a helper keeps one until the page is there, which may take longer than this waits. */
 static int use_again( struct ums_context *w )
 {
     static _Atomic uint32_t never;

@@ -391,7 +391,9 @@ static void manager( void *arg )
         atomic_store( &manager_tid, tid );
         do ended = make_round( &round, ended );
         while (round.active);
-        atomic_store( &manager_tid, 0 );        /* first: this manager was not terminated */
+        /* Nobody is terminated in our code while there are factories (hook_kill.c). The id first: while `alive` is 0 another manager may
+           store its own. */
+        atomic_store( &manager_tid, 0 );
         atomic_store( &alive, 0 );
     }
     while (atomic_load( &asked ) != round.seen && !atomic_exchange( &alive, 1 ));

@@ -177,7 +177,8 @@ static int kill_plain( struct ums_call *call, uint32_t tid, int tries, struct um
     return 0;
 }
 
-/* What the thread is may change: a worker ends, a plain thread becomes a scheduler and leaves the mode again. */
+/* What the thread is may change: a worker ends, a plain thread becomes a scheduler and leaves the mode again. A worker that
+   cannot be held, because too many have held it for too long, is terminated like a plain thread; the warden finds that. */
 static NTSTATUS kill_other( struct ums_call *call, uint32_t tid, struct ums_context *self )
 {
     struct ums_context *target;
