@@ -366,7 +366,11 @@ static int before_it_sleeps( _Atomic uint32_t *word, uint32_t value, const int64
         return 0;
     }
     fake_step_through( never_again );
-    if (!called) ums_worker_enter_kernel( context );    /* it has stopped; the call wakes it */
+    if (!called)                                /* it has stopped; the call wakes it */
+    {
+        called = 1;                             /* once: when this one waits again the worker plays itself, and ends */
+        ums_worker_enter_kernel( context );
+    }
     else if (!atomic_load( word ) && state_of( context ) == WORKER_INKERNEL)
     {
         lost++;                                 /* would sleep for ever */
