@@ -4,8 +4,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Each body runs for a warm-up of a tenth of its rounds first: heaps grow to their working size and
- * thread pools fill then. After that, handles must come back to the same number and memory to
+ * Each body runs for a warm-up of a tenth of its rounds first, or of 25, which is what the largest body does at once:
+ * heaps grow to their working size and thread pools fill then. After that, handles must come back to the same number and memory to
  * within the slack. Handles of ended threads may be closed a moment later, so the second sample is
  * repeated for a bounded time.
  */
@@ -17,6 +17,7 @@ struct usage
     ULONGLONG bytes;
 };
 
+#define WARM_UP 25
 #define GAP 1024                /* so many handle values in a row unused: there are no more */
 
 /* How many handles this process has, asked one by one: values are small multiples of four. (The
@@ -92,7 +93,7 @@ void check_flat( const char *what, void (*body)( int rounds ), int rounds, ULONG
     ULONGLONG start;
 
     if (!count_handles) find_counter();
-    body( rounds / 10 + 1 );
+    body( max( rounds / 10 + 1, WARM_UP ) );
     sample( &before );
     body( rounds );
     start = GetTickCount64();
