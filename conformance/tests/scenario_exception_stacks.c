@@ -52,6 +52,36 @@ START_TEST( scenario_exception_stack_growth )
     check_handled( 2 );
 }
 
+/* ---- a yield from each place of a page, below which nothing was used ---- */
+
+#define PLACE  16                               /* what a stack pointer moves by */
+#define PLACES (9 * 4096 / PLACE)               /* lazy_stack leaves four pages */
+
+static void __attribute__((noinline)) yield_at( struct kit_worker *worker, int place )
+{
+    volatile char *lowest = alloca( place * PLACE + 1 );
+
+    *lowest = 1;
+    kit_yield( worker, NULL );
+    if (*lowest != 1) tally.wrong++;
+}
+
+static DWORD page_ends_body( struct kit_worker *worker )
+{
+    int place;
+
+    lazy_stack();
+    for (place = 0; place < PLACES; place++) yield_at( worker, place );
+    tally.handled++;
+    return 0;
+}
+
+START_TEST( scenario_exception_page_ends )
+{
+    run_faults( page_ends_body );
+    check_handled( 1 );
+}
+
 static volatile LONG never;
 
 static void overflow( void *depth )

@@ -25,6 +25,11 @@ informed()
 informed filter,fiber
 informed dispatch,fiber UMS_GS=arch_prctl
 
+# GS by a call, which pushes
+trapped dispatch,fiber UMS_GS=arch_prctl "$run" "$umstest" --impl=shim scenario_exception_page_ends
+[ $got = 0 ] || wrong "page ends: status $got"
+said "page ends" ': 1 passed, 0 failed, 0 skipped;'
+
 trapped filter,dispatch,fiber "$run" "$umstest" --impl=shim yield_params yield_registers upcall_blocked upcall_waits \
     suspend_running suspend_blocked scenario_preempt_registers scenario_preempt_moves scenario_context_get_waiting \
     scenario_context_set_computing scenario_exception_stack_growth scenario_identity_migrate scenario_identity_mutex \

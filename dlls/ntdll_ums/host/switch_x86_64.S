@@ -332,22 +332,21 @@ no_user_part:                                   /* without x87 exceptions */
         .seh_endproc
 
 /* ke_carry( s in rcx, w in rdx ): from the scheduler's stack, none of which is needed any more, to
-   the user part of the worker. */
+   the user part of the worker. Nothing may be pushed below a user part: it may end at a page that was never used,
+   and Wine gives such a page to the thread whose TEB tells of it. So GS comes first. */
         GLOBAL  ke_carry
         .seh_endprologue
         movq    CONTEXT_TEB(%rdx),%r11
         movq    %rdx,%rbx
         cmpl    $0,CONTEXT_PREEMPTED(%rdx)
         jne     load_preempted
-        movq    CONTEXT_SP(%rdx),%rsp
-
-/* rbx: w, r11: its TEB; rsp: its user part */
-        FALL_INTO enter_user_part
-        HAS_USER_PART
+        movq    CONTEXT_SP(%rdx),%r10
         SET_GS  %r11
+        movq    %r10,%rsp
 
 /* rbx: w, rsp: its user part, GS: its TEB */
-load_user_part:
+        FALL_INTO load_user_part
+        HAS_USER_PART
         movzbl  0xa4(%rsp),%eax
         notl    %eax
         testb   $0x3f,%al
@@ -363,6 +362,13 @@ load_user_part:
 3:      fnclex                                  /* it has x87 exceptions enabled: whatever is left
                                                    in this thread is not its own */
         jmp     2b
+        .seh_endproc
+
+/* of ke_carry, on the scheduler's stack */
+        .p2align 4
+        .seh_proc carry_by_syscall
+carry_by_syscall:
+        .seh_endprologue
         SET_GS_COLD %r11
         .seh_endproc
 
