@@ -6,7 +6,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A worker that was executed on a carrier asks who it is, and steps over a call; and its wait is told to its scheduler.
+ * A worker that was executed on a carrier asks who it is, also with its stack pointer at the end of a page below which
+ * nothing was used, and steps over a call; and its wait is told to its scheduler.
  */
 #include "../linux/waker.h"
 #include "private/nttypes.h"
@@ -52,6 +53,50 @@ static void ask( void )
     asked++;
     if ((DWORD)(ULONG_PTR)info.tid != GetCurrentThreadId()) is_another++;
     if (length != sizeof(info)) length_wrong++;
+}
+
+/* ---- at the end of a page ---- */
+
+static struct basic_info __attribute__((used)) info_at_end;
+static volatile NTSTATUS end_status = -1;
+
+/* own_query( GetCurrentThread(), 0, &info_at_end, sizeof(info_at_end), NULL ), with rsp == end in own_query */
+NTSTATUS NTAPI query_at( char *end );
+
+__asm__( ".globl query_at\n"
+         ".def query_at; .scl 2; .type 32; .endef\n"
+         ".seh_proc query_at\n"
+         "query_at:\n"
+         "\tpushq %rbx\n\t.seh_pushreg %rbx\n"
+         "\tmovq %rsp,%rbx\n\t.seh_setframe %rbx,0\n"
+         "\t.seh_endprologue\n"
+         "\tleaq 8(%rcx),%rsp\n"
+         "\tmovq $0,0x20(%rsp)\n"
+         "\tmovq $-2,%rcx\n"
+         "\txorl %edx,%edx\n"
+         "\tleaq info_at_end(%rip),%r8\n"
+         "\tmovl $0x30,%r9d\n"
+         "\tcall own_query\n"
+         "\tleaq 0(%rbx),%rsp\n"
+         "\tpopq %rbx\n"
+         "\tret\n"
+         "\t.seh_endproc\n" );
+
+/* A stack that grows page by page, as one has it that is reserved and not committed. */
+static void ask_at_page_end( void )
+{
+    char *bottom, *end = (char *)(((ULONG_PTR)&bottom - 0x4000) & ~(ULONG_PTR)0xfff);
+    NT_TIB *tib;
+    DWORD old;
+
+    __asm__( "movq %%gs:0x30,%0" : "=r" (tib) );
+    bottom = *(char **)((char *)tib + 0x1478);                  /* DeallocationStack [sdk] */
+    VirtualFree( bottom, end - bottom, MEM_DECOMMIT );
+    VirtualAlloc( end - 0x1000, 0x1000, MEM_COMMIT, PAGE_READWRITE );
+    VirtualProtect( end - 0x1000, 0x1000, PAGE_READWRITE | PAGE_GUARD, &old );
+    tib->StackLimit = end;
+    end_status = query_at( end );
+    if ((DWORD)(ULONG_PTR)info_at_end.tid != GetCurrentThreadId()) is_another++;
 }
 
 /* ---- a program that steps ---- */
@@ -108,6 +153,7 @@ static DWORD WINAPI sleeper( void *arg )
         ask();
         pUmsThreadYield( NULL );
     }
+    ask_at_page_end();
     step_over_call();
     inside = 1;
     wait_status = own_wait( event, FALSE, NULL );
@@ -129,6 +175,7 @@ int main( void )
     ok( asked == YIELDS + 2 && !query_status, "asked %ld times, status %lx", asked, query_status );
     ok( !is_another, "%ld times it was another thread that asked", is_another );
     ok( !length_wrong, "the fifth argument was lost %ld times", length_wrong );
+    ok( !end_status, "at the end of a page the status is %lx", end_status );
     ok( steps_behind >= 2, "it does not go on stepping behind the call: %ld of %ld steps", steps_behind, steps );
     ok( steps_elsewhere <= WAY_BACK, "%ld of %ld steps are not in the program", steps_elsewhere, steps );
     ok( !wait_status, "the wait's status is %lx", wait_status );

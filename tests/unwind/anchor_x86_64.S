@@ -121,6 +121,15 @@ trap_is_off:
         jmp     *%rdx
         .seh_endproc
 
+/* as_own_call( row in rcx, hook in rdx ): a program's stub with a `syscall` of its own, behind which SIGSYS goes on */
+        GLOBAL  as_own_call
+        .seh_endprologue
+        movl    %ecx,%eax
+        leaq    1f(%rip),%r11
+        jmp     *%rdx
+1:      ret
+        .seh_endproc
+
 /* Two dispatchers: one returns to the call, one to 0xb bytes before, as Wine 8.0's does. */
         GLOBAL  plain_dispatcher
         .seh_endprologue

@@ -16,6 +16,7 @@
 
 uint64_t as_thunk( uint64_t nr, void (*hook)( void ) );
 uint64_t as_stub( uint64_t row, void (*hook)( void ) );
+uint64_t as_own_call( uint64_t number, void (*hook)( void ) );
 void plain_dispatcher( void );
 void early_dispatcher( void );
 uint64_t through_step_over( uint64_t (*function)( void ) );
@@ -232,6 +233,8 @@ static void play_hooks( void )
         { "ums_unix_plain", ums_unix_plain, 0 },
         { "ums_dispatcher_frame", ums_dispatcher_frame, 0 },
         { "ums_stub_frame", ums_stub_frame, 0 },
+        { "ums_own_call", ums_own_call, 0 },
+        { "ums_own_call_step", ums_own_call_step, 0 },
         { "ums_dispatcher_look", ums_dispatcher_look, 0 },
         { "ums_stub_look", ums_stub_look, 0 },
         { "ums_step_over", ums_step_over, 0 },
@@ -291,6 +294,8 @@ static void play_hooks( void )
     wrong += anchor_call( &anchors[0], ums_call_stub, (uint64_t)plain_dispatcher, (uint64_t)args, 0,
                           0 ) != 0x77;
     wrong += anchor_call( &anchors[0], through_step_over, (uint64_t)seven, 0, 0, 0 ) != 7;
+    wrong += anchor_call( &anchors[0], as_own_call, 1, (uint64_t)ums_own_call, 0, 0 ) != 0x77;
+    wrong += anchor_call( &anchors[0], as_own_call, 1, (uint64_t)ums_own_call_step, 0, 0 ) != 0x77;
     wrong += (int)anchor_call( &anchors[0], ums_try_store, (uint64_t)&word, 1, 0, 0 ) != 1;
     wrong += (int)anchor_call( &anchors[0], ums_try_store, 8, 1, 0, 0 ) != 0;
     wrong += (int)anchor_call( &anchors[0], ums_try_store32, (uint64_t)&word, 2, 0, 0 ) != 1;
@@ -299,12 +304,12 @@ static void play_hooks( void )
     wrong += (int)anchor_call( &anchors[0], ums_try_gs, (uint64_t)&word, 0, 0, 0 ) != 1;
     wrong += (int)anchor_call( &anchors[0], ums_linux_syscall, LINUX_GETTID, 0, 0, 0 ) <= 0;
     steps_end( "hooks" );
-    /* for C: one class of a plain thread, two of a worker, three of a carried one, one of a scheduler,
+    /* for C: two of the program's own; one class of a plain thread, two of a worker, three of a carried one, one of a scheduler,
        two of either if it is a factory's; by two hooks. And Unix calls of those with a context, or
        with a hand. Of the two classes that are looked at: a worker's four, twice, and of the half that
        is not answered four of class ALL and two of a factory's */
     ok( !wrong_keys, "%d calls came with the wrong kind of key", wrong_keys );
-    ok( !wrong && hook_calls == 2 * (1 + 2 + 3 + 1 + 2 + 2) + 5 + 14, "%d results wrong, %d calls for C",
+    ok( !wrong && hook_calls == 2 + 2 * (1 + 2 + 3 + 1 + 2 + 2) + 5 + 14, "%d results wrong, %d calls for C",
         (int)wrong, hook_calls );
     ok( looks == 16, "%d calls were looked at", looks );
     TlsFree( hand_slot );

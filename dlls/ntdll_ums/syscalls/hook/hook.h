@@ -283,6 +283,9 @@ extern void     ums_dispatcher_frame( void );
 extern void     ums_stub_frame( void );
 extern void     ums_dispatcher_look( void );
 extern void     ums_stub_look( void );
+/* Entered behind a program's own `syscall`, whose address is in r11; the step version with the trap flag to be set again. */
+extern void     ums_own_call( void );
+extern void     ums_own_call_step( void );
 /* Entered in place of the function in r11: calls it with the trap flag clear, and sets the flag on
    return. */
 extern void     ums_step_over( void );

@@ -32,34 +32,15 @@ static int matters( struct call_key key )
     return ke_current() || ums_hand_current() || (ums_call_class[call_key_index( key )] & HOOK_ALL);
 }
 
-/*
- * The stack as a thunk has it that calls the dispatcher: the instruction behind the program's own
- * `syscall` is returned to.
- *
- *      rsp+0x00  frame->rip
- *          0x08  what was on top: the return address of the program's own stub
- *          0x10  home space
- *          0x30  argument 5 ...
- *
- * Arguments 1 to 4 are in r10, rdx, r8, r9 by the convention of the instruction. A program that
- * steps goes on stepping behind the call.
- */
+/* The thread goes on in user mode with what a stub would do (hook_x86_64.S). Nothing is written to its stack here: the
+   next word may be the first of a page that was never used, which only the thread itself can get. r11 is free, as behind
+   each `syscall`. A program that steps goes on stepping behind the call. */
 static void go_to_hook( struct linux_context *frame, struct call_key key )
 {
-    uint64_t hook;
-
-    frame->rsp -= 8;
-    *(uint64_t *)frame->rsp = frame->rip;
     frame->rax = key.bits;
-    frame->rcx = frame->rsp + 0x30;
-    hook = (uint64_t)(frame->rsp & 8 ? ums_stub_frame : ums_dispatcher_frame);
-    if (frame->eflags & EFLAGS_TF)
-    {
-        frame->eflags &= ~(uint64_t)EFLAGS_TF;
-        frame->r11 = hook;
-        hook = (uint64_t)ums_step_over;
-    }
-    frame->rip = hook;
+    frame->r11 = frame->rip;
+    frame->rip = (uint64_t)(frame->eflags & EFLAGS_TF ? ums_own_call_step : ums_own_call);
+    frame->eflags &= ~(uint64_t)EFLAGS_TF;
 }
 
 /* info: a number, an error, and why; a positive reason is one of Linux' own. */

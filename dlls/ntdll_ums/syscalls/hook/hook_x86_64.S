@@ -258,6 +258,44 @@ ums_stub_frame:
         .seh_endproc
 
 /*
+ * ums_own_call, ums_own_call_step: a program has made the call with a `syscall` of its own (hook_sigsys.c).
+ * rax: struct call_key; r11: the instruction behind that `syscall`; arguments 1-4 in r10, rdx, r8, r9. The
+ * step version calls with the trap flag clear and goes on with the flag set.
+ *
+ *      rsp+0x00  that instruction, after the push: it is returned to
+ *          0x08  what was on top: the return address of the program's own stub
+ *          0x10  home space
+ *          0x30  argument 5 ...
+ */
+        .globl  ums_own_call
+        .def    ums_own_call; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_own_call
+ums_own_call:
+        .seh_endprologue
+        pushq   %r11
+        leaq    0x30(%rsp),%rcx
+        testl   $8,%esp
+        jz      ums_dispatcher_frame
+        jmp     ums_stub_frame
+        .seh_endproc
+
+        .globl  ums_own_call_step
+        .def    ums_own_call_step; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_own_call_step
+ums_own_call_step:
+        .seh_endprologue
+        pushq   %r11
+        leaq    0x30(%rsp),%rcx
+        leaq    ums_dispatcher_frame(%rip),%r11
+        testl   $8,%esp
+        jz      ums_step_over
+        leaq    ums_stub_frame(%rip),%r11
+        jmp     ums_step_over
+        .seh_endproc
+
+/*
  * ums_dispatcher_look, ums_stub_look: the same for ums_object_look, by a thread that is no worker. If
  * that returns 0, nothing has happened: the call goes on where it came from, with all its registers.
  *
