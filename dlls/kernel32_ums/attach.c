@@ -242,11 +242,19 @@ static BOOL starts_with( const char *name, const char *lower )
     return TRUE;
 }
 
+/* The loader adds ".dll" where there is no extension. */
+static BOOL is_dll( const char *name, const char *lower )
+{
+    if (!starts_with( name, lower )) return FALSE;
+    name += strlen( lower );
+    return !*name || (starts_with( name, ".dll" ) && !name[4]);
+}
+
 static const struct host_module *imported_module( const struct attachment *attachment,
                                                   const char *dll )
 {
-    if (starts_with( dll, "ntdll.dll" )) return &attachment->ntdll;
-    if (starts_with( dll, "kernel32.dll" ) || starts_with( dll, "kernelbase.dll" )
+    if (is_dll( dll, "ntdll" )) return &attachment->ntdll;
+    if (is_dll( dll, "kernel32" ) || is_dll( dll, "kernelbase" )
         || starts_with( dll, "api-ms-win-core-ums-" )
         || starts_with( dll, "api-ms-win-core-processthreads-" ))
         return &attachment->kernel32;

@@ -237,8 +237,8 @@ static void add_our_imports( struct import_table *table )
         rva = table->rva + offsetof( struct inject_block, dlls[i] );
         if (table->block)
         {
-            table->block->dlls[i].names[0] = rva + offsetof( struct inject_dll, import );
-            table->block->dlls[i].slots[0] = rva + offsetof( struct inject_dll, import );
+            table->block->dlls[i].names[0] = IMAGE_ORDINAL_FLAG64 | 1;
+            table->block->dlls[i].slots[0] = IMAGE_ORDINAL_FLAG64 | 1;
         }
         descriptor.OriginalFirstThunk = rva + offsetof( struct inject_dll, names );
         descriptor.FirstThunk = rva + offsetof( struct inject_dll, slots );
@@ -313,8 +313,6 @@ BOOL import_table_write( struct import_table *table, struct inject_block *block,
     block->size = size;
     block->imports = table->imports;
     block->bound = table->bound;
-    memcpy( block->dlls[0].import.name, "NtUmsThreadYield", sizeof("NtUmsThreadYield") );
-    memcpy( block->dlls[1].import.name, "ExecuteUmsThread", sizeof("ExecuteUmsThread") );
     imports->VirtualAddress = rva + sizeof(*block);
     imports->Size = table->descriptor_count * sizeof(IMAGE_IMPORT_DESCRIPTOR);
     return walk_imports( table ) && table->descriptor_count == table->descriptor_room

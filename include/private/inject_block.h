@@ -18,16 +18,13 @@
 /* the loader of Wine 8.0 accepts at most 256 characters for the path, ".dll" and the final zero */
 #define INJECT_MAX_PATH 250
 
-/* one DLL that the process has to load, and the one function that it imports for that */
+/* One DLL that the process has to load, and the one function that it imports for that: ordinal 1. Who replaces the
+   table by another one, as Detours does, keeps its descriptors, and so the request (attach.c). */
 struct inject_dll
 {
     ULONG64 names[2];               /* OriginalFirstThunk */
     ULONG64 slots[2];               /* FirstThunk */
-    struct
-    {
-        WORD hint;
-        char name[30];
-    } import;
+    ULONG64 unused[4];              /* a name, in files that were made before */
     char    path[INJECT_MAX_PATH + 6];
 };
 

@@ -47,6 +47,7 @@ typedef uint64_t ULONG64;
 #define IMAGE_SCN_CNT_INITIALIZED_DATA        0x00000040
 #define IMAGE_SCN_MEM_READ                    0x40000000
 #define IMAGE_SCN_MEM_WRITE                   0x80000000u
+#define IMAGE_ORDINAL_FLAG64                  0x8000000000000000
 #define IMAGE_SNAP_BY_ORDINAL64( thunk ) (((thunk) >> 63) != 0)
 
 typedef struct

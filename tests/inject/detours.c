@@ -4,6 +4,9 @@
  * gets an import table with the DLLs in front, each with one import, of ordinal 1. Nothing else is
  * told to it. Ends with the program's status.
  *
+ * With "-" in place of the folder the table gets no DLLs in front, and is only put elsewhere: what is left of another
+ * injector's table, when a launcher that uses Detours puts its own DLL behind.
+ *
  * The layout is what Detours documents: "the DLL must export a function with ordinal #1".
  *
  * Copyright 2026 the UMS shim authors
@@ -87,9 +90,10 @@ static int fill( const struct target *target, const BYTE *place, const char *fol
 {
     const IMAGE_DATA_DIRECTORY *old =
         &target->nt.OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT];
+    const int dlls = strcmp( folder, "-" ) ? DLLS : 0;
     int i;
 
-    for (i = 0; i < DLLS; i++)
+    for (i = 0; i < dlls; i++)
     {
         snprintf( table->paths[i], MAX_PATH, "%s\\%s", folder, files[i] );
         table->names[i][0] = table->slots[i][0] = ORDINAL1;
@@ -101,9 +105,9 @@ static int fill( const struct target *target, const BYTE *place, const char *fol
     for (i = 0; i < MAX_OLD; i++)
     {
         if (!load( target, target->base + old->VirtualAddress + i * sizeof(table->descriptors[0]),
-                   &table->descriptors[DLLS + i], sizeof(table->descriptors[0]) ))
+                   &table->descriptors[dlls + i], sizeof(table->descriptors[0]) ))
             return 0;
-        if (!table->descriptors[DLLS + i].Name) return DLLS + i + 1;
+        if (!table->descriptors[dlls + i].Name) return dlls + i + 1;
     }
     return 0;
 }
