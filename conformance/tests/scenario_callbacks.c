@@ -346,6 +346,59 @@ START_TEST( scenario_callback_alerts )
     kit_check();
 }
 
+/* ---- a worker suspends itself in a callback ---- */
+
+static HANDLE set_by_other;
+static volatile LONG suspends, suspended_waits;
+
+static void suspend_and_wait( struct kit_worker *worker )
+{
+    (void)worker;
+    suspends = 1;
+    SuspendThread( GetCurrentThread() );
+    suspends = 2;
+    if (WaitForSingleObject( set_by_other, KIT_LIMIT )) seen.wrong_value++;
+    suspended_waits++;
+}
+
+static DWORD suspends_body( struct kit_worker *worker )
+{
+    TlsSetValue( seen_tls, worker );
+    in_callback( worker, suspend_and_wait );
+    return 0;
+}
+
+static DWORD sets_body( struct kit_worker *worker )
+{
+    (void)worker;
+    SetEvent( set_by_other );
+    return 0;
+}
+
+/* The call that has called back goes on, and so do its scheduler's looks: what the callback waits for comes from another worker
+   of that scheduler. */
+START_TEST( scenario_callback_suspends_itself )
+{
+    struct kit_worker *worker;
+    struct kit_sched *sched;
+
+    register_class();
+    seen_tls = TlsAlloc();
+    if (!kit_open()) return;
+    set_by_other = CreateEventW( NULL, FALSE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, suspends_body, NULL );
+    kit_start();
+    ok( worker && kit_wait_value( &suspends, 1 ), "no callback\n" );
+    while (worker && !ResumeThread( worker->thread )) SwitchToThread();
+    ok( kit_wait_value( &suspends, 2 ), "it does not go on\n" );
+    kit_add_worker( sched->list, sets_body, NULL );
+    kit_finish();
+    ok( !seen.failed && suspended_waits == 1, "%ld waits, %ld windows were not made\n", suspended_waits, seen.failed );
+    ok( !seen.wrong_value, "the other worker was not executed during the wait\n" );
+    kit_check();
+}
+
 /* ---- APC routines in an alertable wait ---- */
 
 static void CALLBACK apc_routine( ULONG_PTR arg )

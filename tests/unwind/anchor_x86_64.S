@@ -125,6 +125,7 @@ trap_is_off:
         GLOBAL  as_own_call
         .seh_endprologue
         movl    %ecx,%eax
+        movq    %rsp,own_call_sp(%rip)
         leaq    1f(%rip),%r11
         jmp     *%rdx
 1:      ret

@@ -29,7 +29,8 @@ extern char ums_linux_syscall_end[];
 static struct ums_scheduler s;
 static struct ums_context w;
 static char __attribute__((aligned( 4096 ))) worker_stack[STACK], home[STACK];
-static int round_trips, parked_calls, preemptions, stacks_back, hook_calls, looks, by_stub, wrong_keys;
+static int round_trips, parked_calls, preemptions, stacks_back, hook_calls, looks, by_stub, wrong_keys, calls_over;
+uint64_t own_call_sp;                           /* written by as_own_call */
 
 static char *teb( void )
 {
@@ -79,6 +80,14 @@ uint64_t ums_hook_call( struct ums_call *call )
     wrong_keys += call_key_is_row( call->key ) != by_stub || call_key_index( call->key ) > 5;
     hook_calls++;
     return 0x77;
+}
+
+/* sp: what the stack pointer is when as_own_call's call has returned. */
+uint64_t ke_call_over( uint64_t result, uintptr_t sp )
+{
+    calls_over++;
+    wrong_keys += sp != own_call_sp;
+    return result;
 }
 
 void ums_apc_begins( void )                     /* nothing of the kernel enters here */
@@ -283,6 +292,11 @@ static void play_hooks( void )
         }
         wrong += anchor_call( &anchors[0], ums_unix_hook, 0, 0, 0, 0 ) != 0x77;
     }
+    w.kind = CONTEXT_WORKER;
+    w.set = 1;
+    TlsSetValue( slot, &w );
+    wrong += anchor_call( &anchors[0], as_own_call, 1, (uint64_t)ums_own_call, 0, 0 ) != 0x77;
+    w.set = 0;
     TlsSetValue( slot, NULL );
     TlsSetValue( hand_slot, NULL );
     ums_objects_made = 1;
@@ -304,12 +318,13 @@ static void play_hooks( void )
     wrong += (int)anchor_call( &anchors[0], ums_try_gs, (uint64_t)&word, 0, 0, 0 ) != 1;
     wrong += (int)anchor_call( &anchors[0], ums_linux_syscall, LINUX_GETTID, 0, 0, 0 ) <= 0;
     steps_end( "hooks" );
-    /* for C: two of the program's own; one class of a plain thread, two of a worker, three of a carried one, one of a scheduler,
+    ok( calls_over == 1, "%d of one call with new registers were told", calls_over );
+    /* for C: three of the program's own; one class of a plain thread, two of a worker, three of a carried one, one of a scheduler,
        two of either if it is a factory's; by two hooks. And Unix calls of those with a context, or
        with a hand. Of the two classes that are looked at: a worker's four, twice, and of the half that
        is not answered four of class ALL and two of a factory's */
     ok( !wrong_keys, "%d calls came with the wrong kind of key", wrong_keys );
-    ok( !wrong && hook_calls == 2 + 2 * (1 + 2 + 3 + 1 + 2 + 2) + 5 + 14, "%d results wrong, %d calls for C",
+    ok( !wrong && hook_calls == 3 + 2 * (1 + 2 + 3 + 1 + 2 + 2) + 5 + 14, "%d results wrong, %d calls for C",
         (int)wrong, hook_calls );
     ok( looks == 16, "%d calls were looked at", looks );
     TlsFree( hand_slot );

@@ -10,6 +10,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include "core/ums_core.h"
+#include "host/access.h"
 #include "host/ke_win32.h"
 #include "record/record.h"
 #include "main.h"
@@ -69,7 +70,10 @@ NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER ti
             blocked = ums_worker_block( self, 1 );
         }
         status = ums_list_wait( list, timeout ? &relative : NULL, &taken );
-        if (blocked) ums_worker_back( self );
+        /* If another thread has set the registers of this worker, it does not come back here; the workers must not be
+           lost. A pointer that is bad faults below. */
+        if (blocked) ums_try_store( first, (uint64_t)(uintptr_t)taken );
+        ums_worker_back_from( self, blocked );
     }
     *first = taken;
     return status;

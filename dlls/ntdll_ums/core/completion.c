@@ -48,6 +48,7 @@
  */
 
 #include "record/record.h"
+#include "section.h"
 
 static struct ums_pool list_pool;
 
@@ -208,6 +209,20 @@ static int remove_from( struct ums_list *list, struct ums_context *context )
     return found;
 }
 
+/* Others wait for what is to be pushed; and a thread that is stopped between its push and the signal lets nobody else
+   signal either, because the list is not empty any more. */
+static void begin_pushing( struct ums_section *section )
+{
+    ums_section_begin( section );
+    if (!section->worker) ums_hold_self( NULL, 1 );
+}
+
+static void end_pushing( struct ums_section *section )
+{
+    if (!section->worker) ums_hold_self( NULL, -1 );
+    ums_section_end( section );
+}
+
 /* This dead worker is to get another thread, so nobody must dequeue it any more. 0: another thread
    is pushing it or walking over it; the caller may try again. "on" may name a list that was deleted
    long ago. Its slot then is another list's or free; taking that chain and pushing it back does no
@@ -215,11 +230,14 @@ static int remove_from( struct ums_list *list, struct ums_context *context )
 int ums_list_forget( struct ums_context *context )
 {
     struct ums_list *list = atomic_load( &context->on );
+    struct ums_section section;
     int found = 0;
 
     if (!list) return 1;
     if (!ref_live( list )) return 0;
+    begin_pushing( &section );
     if (atomic_load( &context->on ) == list) found = remove_from( list, context );
+    end_pushing( &section );
     ums_list_unref( list );
     if (!found) return 0;
     atomic_store( &context->on, NULL );
@@ -372,6 +390,7 @@ struct ums_context *ums_list_next( struct ums_context *context )
 void ums_list_walked( struct ums_context *context, int deliver )
 {
     uint64_t word = atomic_load_explicit( &context->word, memory_order_relaxed );
+    struct ums_section section;
     struct ums_list *list;
 
     do if (!(word & WORD_LINKED)) return;
@@ -379,7 +398,12 @@ void ums_list_walked( struct ums_context *context, int deliver )
     if (word_state( word ) != WORKER_DEAD) return;
 
     list = context->list;
-    if (deliver) ums_list_push( list, context );
+    if (deliver)
+    {
+        begin_pushing( &section );
+        ums_list_push( list, context );
+        end_pushing( &section );
+    }
     else
     {
         atomic_store( &context->on, NULL );

@@ -62,6 +62,8 @@ ums_status ums_context_create( struct ums_context **context )
     c->owner = NULL;
     c->success = 0;
     c->preempted = 0;
+    c->in_call = 0;
+    c->set = 0;
     c->scheduler = NULL;
     c->list = NULL;
     inside_reset( &c->inside );

@@ -231,7 +231,10 @@ struct ums_context
                                                    TEB */
     _Atomic uint32_t breakpoints;               /* its thread's debug registers are in use: do not
                                                    carry it */
-    uint64_t pad;
+    uint32_t in_call;                           /* it parks in a call of its own: what is above the user part, down to
+                                                   the program, is ours */
+    uint32_t set;                               /* new registers for the end of its call are in context and in the
+                                                   parking place; offset known to hook_x86_64.S */
 
     /* 0x560 */
     struct ums_park park;                       /* the home thread sleeps here */
@@ -516,6 +519,9 @@ uint64_t ums_worker_must_stay( const struct ums_context *w );
 uint32_t ums_workers_alive( void );
 int  ums_worker_enter_kernel( struct ums_context *w );
 void ums_worker_back( struct ums_context *w );
+/* The same for a call that may have been made in a callback of another one, which goes on and is announced again.
+   blocked: what ums_worker_block returned. */
+void ums_worker_back_from( struct ums_context *w, int blocked );
 /* Returns success, or failed( status ). */
 int32_t ums_yield( void *param, int32_t success, int32_t (*failed)( ums_status status ) );
 

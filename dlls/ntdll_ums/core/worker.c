@@ -144,27 +144,32 @@ void ums_worker_give_way( struct ums_context *w )
         ke_leave_carrier( w, w->owner, ums_left_preempted, 0 );
 }
 
+enum { LEFT_PROGRAM = 1, LEFT_CALL };           /* what ums_worker_block returns; or 0 */
+
 /* The worker is about to wait in the kernel: its scheduler gets an upcall at once. 0 if it has no
-   scheduler. */
+   scheduler. INKERNEL is left by nobody but this thread, and by the scheduler, which makes it BLOCKED: then this
+   leaves nothing. */
 int ums_worker_block( struct ums_context *w, uintptr_t payload )
 {
     struct ums_scheduler *owner;
     struct ums_mark mark;
     uint32_t call = ums_noted_call( w );
-    int left;
+    int left, in_call;
 
     if (ums_worker_is_carried( w ))
     {
         ke_leave_carrier( w, w->owner, ums_left_blocked, payload );
-        return 1;
+        return LEFT_PROGRAM;
     }
     ums_worker_busy( w, 1 );                        /* the scheduler waits for the post */
     owner = w->owner;
     mark = ums_mark( w );
+    in_call = word_state( atomic_load( &w->word ) ) == WORKER_INKERNEL;
     left = worker_leave( w, WORKER_BLOCKED );
     if (left) worker_taken_off( mark, owner, payload, call );
     ums_worker_busy( w, -1 );
-    return left;
+    if (!left) return 0;
+    return in_call ? LEFT_CALL : LEFT_PROGRAM;
 }
 
 /* The scheduler may have taken the worker meanwhile, and may even have ended. Then this wakes the
@@ -210,6 +215,15 @@ int ums_worker_enter_kernel( struct ums_context *w )
     return entered;
 }
 
+/* For whoever reads or sets the registers of the worker, which are those of the program. Stale after other registers were
+   loaded there, which does no harm: another park has the program above its user part. */
+static void leave_home_in_call( struct ums_context *w, void (*parked)( struct ums_context *w, void *arg ), void *arg )
+{
+    w->in_call = 1;
+    ke_leave_home( w, parked, arg );
+    w->in_call = 0;
+}
+
 /* The end of a call that ums_worker_block or ums_worker_enter_kernel announced; its result is in
    place. If the worker was reported or taken as blocked, queue it, and return when it is executed.
    A callback or an APC during the call may have yielded: then the worker is RUNNING already, or is
@@ -226,7 +240,16 @@ void ums_worker_back( struct ums_context *w )
         return;
     }
     if (word_state( atomic_load( &w->word ) ) != WORKER_BLOCKED) return;
-    ke_leave_home( w, parked_queue, (void *)(uintptr_t)WORKER_BLOCKED );
+    leave_home_in_call( w, parked_queue, (void *)(uintptr_t)WORKER_BLOCKED );
+}
+
+/* Without the announcement the scheduler would hear of no wait in the callback any more: not of one for something that
+   another of its workers does. */
+void ums_worker_back_from( struct ums_context *w, int blocked )
+{
+    if (!blocked) return;
+    ums_worker_back( w );
+    if (blocked == LEFT_CALL) ums_worker_enter_kernel( w );
 }
 
 static void yield_at_home( struct ums_context *w, void *param )
@@ -234,7 +257,7 @@ static void yield_at_home( struct ums_context *w, void *param )
     /* in a callback during an announced call: that call continues */
     int in_call = word_state( atomic_load( &w->word ) ) != WORKER_RUNNING;
 
-    ke_leave_home( w, parked_yield, param );
+    leave_home_in_call( w, parked_yield, param );
     if (in_call) ums_worker_enter_kernel( w );
 }
 
@@ -244,6 +267,7 @@ static __attribute__((noinline)) int32_t yield_slowly( void *param, int32_t succ
     struct ums_context *w = ke_current();
 
     if (!w || w->kind != CONTEXT_WORKER) return failed( STATUS_INVALID_PARAMETER );
+    w->success = success;
     yield_at_home( w, param );
     return success;
 }
@@ -334,6 +358,8 @@ ums_status ums_worker_bind( void *handle, void *list_handle, void *start, void *
     w->slow_calls  = 0;
     inside_reset( &w->inside );
     w->preempted   = 0;
+    w->in_call     = 0;
+    w->set         = 0;
     atomic_store( &w->breakpoints, 0 );
     w->teb         = NULL;
     atomic_store( &w->tid, 0 );

@@ -506,7 +506,7 @@ NTSTATUS ums_factory_wait( struct ums_factory *f, struct ums_packet *packets, ui
         blocked = ums_worker_block( self, 1 );
     }
     status = ums_factory_wait_end( f, h, packets, count, n );
-    if (blocked) ums_worker_back( self );
+    ums_worker_back_from( self, blocked );
     return status;
 }
 

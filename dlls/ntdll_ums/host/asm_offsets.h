@@ -27,6 +27,7 @@
 #define CONTEXT_HOME               0x540
 #define CONTEXT_PREEMPTED          0x548
 #define CONTEXT_KIND               0x54c
+#define CONTEXT_SET                0x55c
 
 #define STATE_CARRIED              4            /* enum worker_state */
 

@@ -10,11 +10,18 @@
  *   parked                     the user part at w->sp
  *   waits without its thread   the same, our frames unwound: as at home in a call
  *   at home in a call          its thread's, our frames unwound: those that the call was made with
- *   at home anywhere else      its thread's
+ *   at home anywhere else      its thread's, also in our code: that goes on where it was
  *
- * New registers of a worker that is parked or in a call are kept in w->context, like those of a
- * preempted worker, until the worker is executed or its call is over. In all other cases they are
- * set in the thread.
+ * New registers of a worker are kept in w->context, if they are not those that it has:
+ *
+ *   in a call that came through the hook    until that call returns to the program (set). Our code goes on before: it may
+ *                                           hold another worker, or have counted something. They belong to the call that
+ *                                           is innermost now, known by the stack pointer that it returns with: others may
+ *                                           be in progress further up, in a callback of which it was made
+ *   parked, or in another call that its     until the worker is executed, or ums_worker_back: like those of a preempted
+ *   scheduler knows of                      worker
+ *
+ * In all other cases they are set in the thread.
  */
 
 #include <windows.h>
@@ -22,12 +29,15 @@
 #include <string.h>
 #include "core/ums_core.h"
 #include "asm_offsets.h"
+#include "syscalls/hook/hook.h"
 #include "syscalls/hook/native.h"
 #include "ke_own.h"
 #include "ke_win32.h"
 
 #define USER_FLAGS  0x250dd5                    /* of EFLAGS: what user code may change */
 #define ALWAYS_FLAGS 0x202
+#define USER_MXCSR  0xffff
+#define MOST_LOOKS  1000                        /* at a carrier that is about to leave */
 #define XSTATE_X87_SSE 3
 
 #define ALL_REGISTERS (CONTEXT_CONTROL | CONTEXT_INTEGER | CONTEXT_FLOATING_POINT)
@@ -112,17 +122,19 @@ static RUNTIME_FUNCTION *our_function( ULONG_PTR base, ULONG_PTR rip )
 
 /* Unwind our frames to their caller. RtlLookupFunctionEntry takes a lock that the worker may hold,
    so this searches our own table. A copy of a stub is a leaf function, and so is libc's code. The
-   thread stands still. */
-static void unwind_our_frames( CONTEXT *context )
+   thread stands still. Returns the number of frames, and where the last of the functions begins; NULL if it is a leaf. */
+static int unwind_our_frames( CONTEXT *context, const char **last )
 {
     extern IMAGE_DOS_HEADER __ImageBase;
     ULONG_PTR base = (ULONG_PTR)&__ImageBase, frame;
     void *data;
+    int frames;
 
-    while (ke_is_our_code( context->Rip, context->Rsp ))
+    for (frames = 0; ke_is_our_code( context->Rip, context->Rsp ); frames++)
     {
         RUNTIME_FUNCTION *function = our_function( base, context->Rip );
 
+        *last = function ? (const char *)base + function->BeginAddress : NULL;
         if (function)
             RtlVirtualUnwind( UNW_FLAG_NHANDLER, base, context->Rip, function, context, &data,
                               &frame, NULL );
@@ -132,6 +144,7 @@ static void unwind_our_frames( CONTEXT *context )
             context->Rsp += sizeof(ULONG_PTR);
         }
     }
+    return frames;
 }
 
 /* Copy the general registers; saved_all: and the extended state. */
@@ -149,15 +162,26 @@ static void preempted_registers( const struct ums_context *w, CONTEXT *context, 
     context->MxCsr = context->FltSave.MxCsr;
 }
 
-static void carried_registers( struct ums_context *w, CONTEXT *context )
+/* The carrier as it stands. Where a suspender has put it, all but the general registers is still the worker's; a moment later
+   that is in the parking place, and what the carrier has is the scheduler's. In between nothing can be told, so it is looked
+   at again: it goes on, unless the program has suspended it there. given: NULL, or a context that gets what lies behind it. */
+static void carried_registers( struct ums_context *w, CONTEXT *context, CONTEXT *given )
 {
     uint32_t tid = ke_scheduler_tid( w->owner );
     HANDLE thread = tid ? OpenThread( THREAD_GET_CONTEXT, FALSE, tid ) : NULL;
+    int tries, stands = 0;
 
-    if (thread) ums_get_context_native( thread, context );
+    for (tries = 0; thread && !stands && tries < MOST_LOOKS; tries++)
+    {
+        if (ums_get_context_native( thread, context ) || !w->preempted) break;
+        stands = context->Rip == (ULONG_PTR)ke_preempted && context->Rcx == (ULONG_PTR)w;
+        if (!ums_worker_is_carried( w )) break;
+        if (!stands) SwitchToThread();
+    }
+    if (thread && given && (stands || !w->preempted)) ke_get_xstate( thread, given );
+    else if (given) ke_get_kept_xstate( w, given );
     if (thread) CloseHandle( thread );
-    /* stopped there already, but the carrier has not seen it yet */
-    if (w->preempted) preempted_registers( w, context, 0 );
+    if (w->preempted) preempted_registers( w, context, !stands );
 }
 
 void ke_kept_registers( const struct ums_context *w, CONTEXT *context )
@@ -166,17 +190,55 @@ void ke_kept_registers( const struct ums_context *w, CONTEXT *context )
     else user_part_registers( w, context );
 }
 
-/* home: all registers of its thread. */
-static void find_registers( struct ums_context *w, CONTEXT *home )
+/* Is it in a call that the scheduler knows of, which ends with ums_worker_back? */
+static int is_announced( const struct ums_context *w )
 {
-    if (ums_worker_is_carried( w )) carried_registers( w, home );
-    else if (w->preempted) preempted_registers( w, home, 1 );
+    uint64_t word = atomic_load( &w->word );
+
+    return word_state( word ) != WORKER_RUNNING && !(word & WORD_STOPPED);
+}
+
+/* Where the registers are those of a call that the program has made, and not those of code which runs. */
+struct call_place
+{
+    int       in_call;                          /* our frames were unwound */
+    uintptr_t returns;                          /* the stack pointer with which the call returns, if it came through the hook; or 0 */
+};
+
+/* Our code is like any other of the process, and goes on where it is, except for a call that the system would make: that
+   is one which came through the hook, or which the scheduler knows of. At the hook's first and last instructions the call
+   is not begun, or over. Registers that are kept for its end are those that it has. */
+static void call_registers( struct ums_context *w, CONTEXT *context, struct call_place *place )
+{
+    const CONTEXT own = *context;
+    const char *last = NULL;
+    int frames = unwind_our_frames( context, &last );
+
+    if (frames > 1 && (last == (const char *)ums_dispatcher_frame || last == (const char *)ums_stub_frame))
+        place->returns = context->Rsp;
+    place->in_call = place->returns || (frames > 1 && is_announced( w ));
+    if (!place->in_call) *context = own;
+    else if (w->set && ke_own( w )->set_for == place->returns) preempted_registers( w, context, 1 );
+}
+
+/* home: all registers of its thread, which become those of the program. given: as above. */
+static struct call_place find_registers( struct ums_context *w, CONTEXT *home, CONTEXT *given )
+{
+    struct call_place place = { 0 };
+
+    if (ums_worker_is_carried( w )) carried_registers( w, home, given );
+    else if (w->preempted)
+    {
+        preempted_registers( w, home, 1 );
+        if (given) ke_get_kept_xstate( w, given );
+    }
     else if (is_parked( w, home ))
     {
         user_part_registers( w, home );
-        if (atomic_load( &w->word ) & WORD_WAITS) unwind_our_frames( home );
+        if (w->in_call || (atomic_load( &w->word ) & WORD_WAITS)) call_registers( w, home, &place );
     }
-    else unwind_our_frames( home );
+    else call_registers( w, home, &place );
+    return place;
 }
 
 void ke_worker_context( struct ums_context *w, void *thread, CONTEXT *context )
@@ -185,16 +247,18 @@ void ke_worker_context( struct ums_context *w, void *thread, CONTEXT *context )
 
     all.ContextFlags = ALL_REGISTERS;
     if (ums_get_context_native( thread, &all )) return;
-    find_registers( w, &all );
+    find_registers( w, &all, ke_has_xstate( context ) ? context : NULL );
     copy_registers( context, &all, context->ContextFlags );
 }
 
 /* ---- new ones ---- */
 
-/* Copy the registers of a worker to w->context. It stands still, and nobody can execute it. */
+/* Copy the registers of a worker to w->context. It stands still, and nobody can execute it. What user code may not set in
+   EFlags and MXCSR is left out, as by Windows [guess]: it would fault in the switch, on the scheduler's thread. */
 void ke_keep_registers( struct ums_context *w, CONTEXT *all )
 {
     all->EFlags = (all->EFlags & USER_FLAGS) | ALWAYS_FLAGS;
+    all->FltSave.MxCsr &= USER_MXCSR;
     memcpy( w->context, all, sizeof(*all) );
     if (ums_carry)
     {
@@ -208,30 +272,80 @@ void ke_keep_registers( struct ums_context *w, CONTEXT *all )
     w->preempted = 1;
 }
 
-/* A thread that another process has suspended in the middle of a quick call has Wine's registers only, and
-   Wine has answered from there when all was read, so in_call is set by then (ke_signal.c). If they were
-   kept here, its handler would continue with them and lose the rest of the call. */
-ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context )
+/* returns: what find_registers returned. result: Rax is that of the call's beginning. */
+static void keep_for_call( struct ums_context *w, CONTEXT *all, uintptr_t returns, int result )
 {
-    int in_a_call;
-    CONTEXT all;
+    const int again = w->set && ke_own( w )->set_for == returns;
+
+    ke_keep_registers( w, all );
+    w->preempted = 0;
+    w->set = 1;
+    ke_own( w )->set_for = returns;
+    if (!result || !again) ke_own( w )->set_all = !result;
+}
+
+static int are_same( const CONTEXT *a, const CONTEXT *b )
+{
+    return !memcmp( &a->Rax, &b->Rax, 17 * sizeof(a->Rax) ) &&           /* Rax .. R15, Rip */
+           !((a->EFlags ^ b->EFlags) & USER_FLAGS) && !memcmp( &a->FltSave, &b->FltSave, sizeof(a->FltSave) );
+}
+
+static ums_status set_debug_registers( void *thread, const CONTEXT *context )
+{
+    CONTEXT debug = *context;
+
+    if ((context->ContextFlags & CONTEXT_DEBUG_REGISTERS) != CONTEXT_DEBUG_REGISTERS) return STATUS_SUCCESS;
+    debug.ContextFlags = CONTEXT_DEBUG_REGISTERS;
+    return ums_set_context_native( thread, &debug );
+}
+
+/* A thread that another process has suspended in the middle of a quick call has Wine's registers only, and Wine has answered
+   from there when all was read, so its in_call is set by then (ke_signal.c). If they were kept here, its handler would
+   continue with them and lose the rest of the call. */
+ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context, const CONTEXT *given )
+{
+    const int has_xstate = ke_has_xstate( context );
+    int parked, same, keep;
+    struct call_place place;
+    CONTEXT now, wanted;
     ums_status status;
 
-    all.ContextFlags = ALL_REGISTERS | CONTEXT_SEGMENTS;
-    if ((status = ums_get_context_native( thread, &all ))) return status;
-    in_a_call = !atomic_load( &ke_own( w )->in_call ) &&
-                word_state( atomic_load( &w->word ) ) != WORKER_RUNNING &&
-                !(atomic_load( &w->word ) & WORD_STOPPED) && ke_is_our_code( all.Rip, all.Rsp );
-    if (!w->preempted && !is_parked( w, &all ) && !in_a_call)
-        return ums_set_context_native( thread, context );
-    find_registers( w, &all );
-    copy_registers( &all, context, context->ContextFlags );
-    ke_keep_registers( w, &all );
-    if ((context->ContextFlags & CONTEXT_DEBUG_REGISTERS) != CONTEXT_DEBUG_REGISTERS)
-        return STATUS_SUCCESS;
-    all = *context;
-    all.ContextFlags = CONTEXT_DEBUG_REGISTERS;
-    return ums_set_context_native( thread, &all );
+    now.ContextFlags = ALL_REGISTERS | CONTEXT_SEGMENTS;
+    if ((status = ums_get_context_native( thread, &now ))) return status;
+    parked = is_parked( w, &now );
+    place = find_registers( w, &now, NULL );
+    wanted = now;
+    copy_registers( &wanted, context, context->ContextFlags );
+    same = !w->preempted && (parked || place.in_call) && are_same( &now, &wanted );
+    keep = w->preempted || parked || (place.in_call && !atomic_load( &ke_own( w )->in_call ));
+    if (!keep && !same) return ums_set_context_native( thread, has_xstate ? given : context );
+    if (!same && place.returns) keep_for_call( w, &wanted, place.returns, wanted.Rax == now.Rax );
+    else if (!same) ke_keep_registers( w, &wanted );
+    if (has_xstate) ke_set_kept_xstate( w, given );
+    return set_debug_registers( thread, context );
+}
+
+#define HOOK_FRAME 0x70                          /* or less: from sp to the program's stack pointer, hook_x86_64.S */
+
+/* One that is made in the call of the registers has its frame below that call's. So the other one was left, by an exception or
+   a longjmp in a callback. */
+void ke_call_begins( struct ums_context *w, uintptr_t sp )
+{
+    if (sp + HOOK_FRAME >= ke_own( w )->set_for) w->set = 0;
+}
+
+/* From assembly, when a call that came through the hook returns to the program, but for this: somebody has set registers of the
+   worker. In an APC or a callback that ran in the call they stay kept. */
+uint64_t ke_call_over( uint64_t result, uintptr_t sp )
+{
+    struct ums_context *w = ke_current();
+    struct ke_own *own = ke_own( w );
+
+    if (own->set_for != sp) return result;
+    if (!own->set_all) ((CONTEXT *)w->context)->Rax = result;
+    w->set = 0;
+    w->preempted = 1;
+    ke_continue( w );
 }
 
 /* On the home thread: go on with the registers in w->context. */

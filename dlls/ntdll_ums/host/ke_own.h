@@ -30,6 +30,10 @@ struct ke_own
     uint32_t exit_status;                       /* if the thread has to end: its status; see asleep */
     _Atomic uintptr_t asleep;                   /* ke_win32.c: the thread sleeps on this word in the
                                                    host's code; or it has to end */
+    /* ke_context.c: of registers that are kept for the end of a call (set, ums_core.h) */
+    uintptr_t set_for;                          /* what the stack pointer is when that call has returned */
+    uint32_t  set_all;                          /* Rax is one of them, and not the call's result */
+    uint32_t  pad;
 };
 
 _Static_assert( sizeof(struct ke_own) == KE_PART_SIZE, "ke.h" );

@@ -84,12 +84,24 @@ int ke_exceptions_seen( void );                 /* is it in place? */
    in use); context already holds those of its home thread. */
 void ke_worker_context( struct ums_context *w, void *thread, CONTEXT *context );
 /* Set the registers that context's flags name. The worker must stand still, be off its carrier, and not be
-   executable. */
-ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context );
+   executable. context is a copy of given, which is the program's, and has an XSTATE behind it if the flags say so. */
+ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context, const CONTEXT *given );
 
 /* Get all registers of a worker that is parked or was preempted, and that cannot be executed. */
 void ke_kept_registers( const struct ums_context *w, CONTEXT *context );
 void ke_keep_registers( struct ums_context *w, CONTEXT *all );
+
+/* From the hook, when registers are kept for the end of a call: another call begins, whose frame is at sp. From assembly, when
+   a call with that result returns, and the stack pointer is sp then. */
+void ke_call_begins( struct ums_context *w, uintptr_t sp );
+uint64_t ke_call_over( uint64_t result, uintptr_t sp );
+
+/* ke_xstate.c: what lies behind a CONTEXT with CONTEXT_XSTATE, of a worker whose registers are kept; of others, nothing.
+   The contexts are the program's memory. */
+int  ke_has_xstate( const CONTEXT *context );
+void ke_get_xstate( void *thread, CONTEXT *context );
+void ke_get_kept_xstate( const struct ums_context *w, CONTEXT *context );
+void ke_set_kept_xstate( struct ums_context *w, const CONTEXT *context );
 
 /* ke_signal.c: once, when the host is known */
 void ke_signal_start( void );

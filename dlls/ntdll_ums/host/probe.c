@@ -36,6 +36,8 @@ int __cdecl _snprintf( char *, size_t, const char *, ... );
 #define TRIAL_LIMIT      0x10000                /* offset at which the stack ends at first */
 #define TRIAL_PAGE       0x1000
 #define XSAVE_COMPONENTS 0xe7                   /* x87, SSE, AVX, AVX-512 */
+#define XSAVE_OTHERS     0x60218                /* bounds (MPX), PKRU, AMX: no program has them unasked, or no compiler uses
+                                                   them; they are not saved */
 
 /* ---- registers ---- */
 
@@ -47,6 +49,7 @@ static const char *probe_xsave( void )
 
     if (!__get_cpuid( 1, &eax, &ebx, &ecx, &edx ) || !(ecx & bit_OSXSAVE)) return NULL;
     __asm__ volatile( "xgetbv" : "=a" (low), "=d" (high) : "c" (0) );
+    if (high || (low & ~(XSAVE_COMPONENTS | XSAVE_OTHERS))) return "the processor has registers that are not known";
     low &= XSAVE_COMPONENTS;
     for (i = 2; i < 8; i++)
     {

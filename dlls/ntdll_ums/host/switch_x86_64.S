@@ -489,16 +489,18 @@ load_preempted:
         .seh_stackalloc 0x28
         .seh_endprologue
         call    *%rax
+        movq    CONTEXT_SP(%rbx),%rsp
+
+/* Whoever stops the thread in the parking place keeps new registers in w->context; and sets them in the thread if it is stopped
+   here. So the look comes after the stack pointer. */
+        FALL_INTO leave_parking_place
+        HAS_USER_PART
+        leaq    load_user_part(%rip),%rcx
         cmpl    $0,CONTEXT_PREEMPTED(%rbx)
         je      1f
         movq    CONTEXT_TEB(%rbx),%r11          /* somebody has given it other registers */
-        jmp     load_preempted
-1:
-        leaq    load_user_part(%rip),%rcx
-        movq    CONTEXT_SP(%rbx),%rsp
-        FALL_INTO leave_parking_place
-        HAS_USER_PART
-        jmp     *%rcx
+        leaq    load_preempted(%rip),%rcx
+1:      jmp     *%rcx
         .seh_endproc
 
 /* ke_switch_in_place( w in rcx, parked in rdx, arg in r8 ): the same without a parking place: below

@@ -328,6 +328,8 @@ static uint64_t make_call( const struct call_row *row, struct ums_call *call, en
     struct ums_context *self = ke_current();
     uint64_t ret;
 
+    if (self && __builtin_expect( self->set, 0 ) && !ums_is_parked_thread( self, call->sp ))
+        ke_call_begins( self, call->sp );
     if (ums_waits_here && row->here && row->here( row, call, self, &ret )) return ret;
     return by_class( row, call, self, kind );
 }

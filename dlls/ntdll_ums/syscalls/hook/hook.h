@@ -281,6 +281,7 @@ extern void     ums_stub_hook( void );          /* entered from an island with t
 /* Entered from the hooks when C code has to see the call. */
 extern void     ums_dispatcher_frame( void );
 extern void     ums_stub_frame( void );
+/* In these two, before and behind the call of ums_hook_call, nothing is to be done that others wait for. */
 extern void     ums_dispatcher_look( void );
 extern void     ums_stub_look( void );
 /* Entered behind a program's own `syscall`, whose address is in r11; the step version with the trap flag to be set again. */

@@ -219,7 +219,9 @@ ums_unix_plain_end:
 
 /*
  * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and call ums_hook_call. rcx: address of
- * argument 5; rax: struct call_key. The two differ in the alignment of the stack at entry.
+ * argument 5; rax: struct call_key. The two differ in the alignment of the stack at entry. A worker that was given
+ * other registers meanwhile goes on with them when this call is over. Whoever stops the thread in these two functions
+ * themselves sets its registers at once (unwind_our_frames), so none are lost behind the look.
  *
  *      rsp+0x00  home space of ums_hook_call
  *          0x20  struct ums_call
@@ -237,8 +239,18 @@ ums_unix_plain_end:
         movq    %rsp,0x20+CALL_SP(%rsp)
         leaq    0x20(%rsp),%rcx
         call    ums_hook_call
-        addq    $\size,%rsp
+        movl    ums_tls_offset(%rip),%ecx
+        movq    %gs:(%rcx),%rcx
+        testq   %rcx,%rcx
+        jz      1f
+        cmpl    $0,CONTEXT_SET(%rcx)
+        jne     2f
+1:      addq    $\size,%rsp
         ret
+2:      movq    %rax,%rcx                       /* new registers, perhaps for the end of this call */
+        leaq    \size+8(%rsp),%rdx
+        call    ke_call_over                   /* ( result, sp ) */
+        jmp     1b
         .endm
 
         .globl  ums_dispatcher_frame

@@ -73,7 +73,7 @@ static int kill_scheduler( struct ums_call *call, struct ums_context *target, ui
     int left = worker && self->owner == target->scheduler && ums_worker_block( self, 0 );
     int done = ums_kill_scheduler( call, target, tid, self, status );
 
-    if (left) ums_worker_back( self );
+    ums_worker_back_from( self, left );
     return done;
 }
 

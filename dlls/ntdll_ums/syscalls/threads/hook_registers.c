@@ -87,7 +87,7 @@ uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *c
     if (!ums_hold_worker( self, target, tid, &hold )) return (uint64_t)native( call );
     if (wait_for_carrier( target ))
     {
-        status = ke_set_worker_context( target, hold.thread, &context );
+        status = ke_set_worker_context( target, hold.thread, &context, (const CONTEXT *)call->args[1] );
         if (!status) ums_note_breakpoints( target, &context );
         ums_worker_pin( target );
     }

@@ -29,7 +29,7 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     status = native( call );
     atomic_store( &self->self_suspending, 0 );
     if (status) ums_context_resumed( self, 0, &word );
-    if (blocked) ums_worker_back( self );
+    ums_worker_back_from( self, blocked );
     return (uint64_t)status;
 }
 
