@@ -20,7 +20,9 @@ __asm__( ".text\n"
          ".globl detour_code\n"
          ".def detour_code; .scl 2; .type 32; .endef\n"
          "detour_code:\n"
+         "\tpushfq\n"
          "\tlock incl detours(%rip)\n"
+         "\tpopfq\n"
          "\tjmp *detour_from(%rip)\n" );
 
 enum change { DEBUG_ONLY, THE_SAME, DETOUR };
@@ -186,16 +188,52 @@ START_TEST( scenario_set_plain )
     }
 }
 
+/* ---- a wait that is over ---- */
+
+#define SHORT_WAIT 200                          /* ms */
+
+static DWORD short_wait_body( struct kit_worker *worker )
+{
+    (void)worker;
+    about = 1;
+    result = (LONG)WaitForSingleObject( event, SHORT_WAIT );
+    return 0;
+}
+
+/* Mostly the wait is over when the registers are set, but not the call: the worker has not been executed since. In any
+   order the wait returns what it returns. */
+START_TEST( scenario_set_detour_after_wait )
+{
+    struct kit_worker *worker;
+
+    if (!kit_open()) return;
+    make_objects();
+    worker = kit_add_worker( kit_add_sched( NULL )->list, short_wait_body, NULL );
+    kit_start();
+    if (worker && ok( kit_leaves( &worker->blocks, 0 ), "it does not block\n" ))
+    {
+        ok( !SuspendThread( worker->thread ), "SuspendThread: error %lu\n", GetLastError() );
+        Sleep( 2 * SHORT_WAIT );
+        ok( change_registers( worker->thread, DETOUR ), "error %lu\n", GetLastError() );
+        ok( ResumeThread( worker->thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
+    }
+    kit_finish();
+    ok( result == WAIT_TIMEOUT && detours == 1, "the wait returned %ld, %ld detours\n", result, detours );
+    kit_check();
+}
+
 /* ---- an APC runs before the call ends ---- */
 
-static volatile LONG apc_done;
+static volatile LONG apc_begun, apc_go_on, apc_done;
 
-/* It makes calls of its own, which return first. */
+/* It makes calls of its own, which return first, and computes. */
 static void CALLBACK apc_routine( ULONG_PTR unused )
 {
     (void)unused;
     SetEvent( event );
     WaitForSingleObject( event, 0 );
+    apc_begun = 1;
+    while (!apc_go_on) YieldProcessor();
     apc_done = 1;
 }
 
@@ -211,6 +249,9 @@ static void send_apc( HANDLE thread )
 {
     change_while_suspended( thread, DETOUR );
     ok( QueueUserAPC( apc_routine, thread, 0 ), "QueueUserAPC: error %lu\n", GetLastError() );
+    ok( kit_wait_value( &apc_begun, 1 ), "no APC\n" );
+    ok( !SuspendThread( thread ) && ResumeThread( thread ) == 1, "error %lu\n", GetLastError() );
+    apc_go_on = 1;
 }
 
 static void check_apc( void )
@@ -318,7 +359,7 @@ static DWORD suspender_body( struct kit_worker *worker )
 static void change_in_special_call( enum change change )
 {
     HANDLE other = CreateThread( NULL, 0, other_thread, NULL, 0, NULL );
-    int rounds = 3 * umstest_lives(), i;
+    int rounds = umstest_lives() / 2, i;
     struct kit_worker *worker;
     LONG failed = 0, before;
 

@@ -12,7 +12,7 @@
 
 #include "private/nttypes.h"
 
-#define KE_PART_SIZE 96                         /* struct ke_own in host/ke_own.h */
+#define KE_PART_SIZE 104                        /* struct ke_own in host/ke_own.h */
 
 struct ums_context;
 struct ums_scheduler;

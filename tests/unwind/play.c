@@ -29,7 +29,7 @@ extern char ums_linux_syscall_end[];
 static struct ums_scheduler s;
 static struct ums_context w;
 static char __attribute__((aligned( 4096 ))) worker_stack[STACK], home[STACK];
-static int round_trips, parked_calls, preemptions, stacks_back, hook_calls, looks, by_stub, wrong_keys, calls_over;
+static int round_trips, parked_calls, preemptions, stacks_back, hook_calls, looks, by_stub, wrong_keys, calls_over, calls_begun;
 uint64_t own_call_sp;                           /* written by as_own_call */
 
 static char *teb( void )
@@ -88,6 +88,12 @@ uint64_t ke_call_over( uint64_t result, uintptr_t sp )
     calls_over++;
     wrong_keys += sp != own_call_sp;
     return result;
+}
+
+void ke_call_begins( struct ums_context *worker, uintptr_t returns )
+{
+    calls_begun++;
+    wrong_keys += worker != &w || returns != own_call_sp;
 }
 
 void ums_apc_begins( void )                     /* nothing of the kernel enters here */
@@ -318,7 +324,8 @@ static void play_hooks( void )
     wrong += (int)anchor_call( &anchors[0], ums_try_gs, (uint64_t)&word, 0, 0, 0 ) != 1;
     wrong += (int)anchor_call( &anchors[0], ums_linux_syscall, LINUX_GETTID, 0, 0, 0 ) <= 0;
     steps_end( "hooks" );
-    ok( calls_over == 1, "%d of one call with new registers were told", calls_over );
+    ok( calls_begun == 1 && calls_over == 1, "of one call with new registers %d begins and %d ends were told", calls_begun,
+        calls_over );
     /* for C: three of the program's own; one class of a plain thread, two of a worker, three of a carried one, one of a scheduler,
        two of either if it is a factory's; by two hooks. And Unix calls of those with a context, or
        with a hand. Of the two classes that are looked at: a worker's four, twice, and of the half that

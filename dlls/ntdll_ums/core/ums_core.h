@@ -233,8 +233,8 @@ struct ums_context
                                                    carry it */
     uint32_t in_call;                           /* it parks in a call of its own: what is above the user part, down to
                                                    the program, is ours */
-    uint32_t set;                               /* new registers for the end of its call are in context and in the
-                                                   parking place; offset known to hook_x86_64.S */
+    uint32_t set;                               /* there are new registers for the end of its call
+                                                   (ke_context.c); offset known to hook_x86_64.S */
 
     /* 0x560 */
     struct ums_park park;                       /* the home thread sleeps here */

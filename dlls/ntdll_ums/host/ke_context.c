@@ -29,7 +29,6 @@
 #include <string.h>
 #include "core/ums_core.h"
 #include "asm_offsets.h"
-#include "syscalls/hook/hook.h"
 #include "syscalls/hook/native.h"
 #include "ke_own.h"
 #include "ke_win32.h"
@@ -164,7 +163,8 @@ static void preempted_registers( const struct ums_context *w, CONTEXT *context, 
 
 /* The carrier as it stands. Where a suspender has put it, all but the general registers is still the worker's; a moment later
    that is in the parking place, and what the carrier has is the scheduler's. In between nothing can be told, so it is looked
-   at again: it goes on, unless the program has suspended it there. given: NULL, or a context that gets what lies behind it. */
+   at again: it goes on, unless the program has suspended it there. given: NULL, or a context that gets what lies behind it, which
+   is read first: if the carrier stands there after that, it has stood there before. */
 static void carried_registers( struct ums_context *w, CONTEXT *context, CONTEXT *given )
 {
     uint32_t tid = ke_scheduler_tid( w->owner );
@@ -173,13 +173,13 @@ static void carried_registers( struct ums_context *w, CONTEXT *context, CONTEXT 
 
     for (tries = 0; thread && !stands && tries < MOST_LOOKS; tries++)
     {
+        if (given) ke_get_xstate( thread, given );
         if (ums_get_context_native( thread, context ) || !w->preempted) break;
         stands = context->Rip == (ULONG_PTR)ke_preempted && context->Rcx == (ULONG_PTR)w;
         if (!ums_worker_is_carried( w )) break;
         if (!stands) SwitchToThread();
     }
-    if (thread && given && (stands || !w->preempted)) ke_get_xstate( thread, given );
-    else if (given) ke_get_kept_xstate( w, given );
+    if (given && !stands) ke_get_kept_xstate( w, given );
     if (thread) CloseHandle( thread );
     if (w->preempted) preempted_registers( w, context, !stands );
 }
@@ -206,19 +206,19 @@ struct call_place
 };
 
 /* Our code is like any other of the process, and goes on where it is, except for a call that the system would make: that
-   is one which came through the hook, or which the scheduler knows of. At the hook's first and last instructions the call
+   is one which came through the hook, or which the scheduler knows of (announced). At the hook's first and last instructions the call
    is not begun, or over. Registers that are kept for its end are those that it has. */
-static void call_registers( struct ums_context *w, CONTEXT *context, struct call_place *place )
+static void call_registers( struct ums_context *w, CONTEXT *context, int announced, struct call_place *place )
 {
     const CONTEXT own = *context;
     const char *last = NULL;
     int frames = unwind_our_frames( context, &last );
 
-    if (frames > 1 && (last == (const char *)ums_dispatcher_frame || last == (const char *)ums_stub_frame))
-        place->returns = context->Rsp;
-    place->in_call = place->returns || (frames > 1 && is_announced( w ));
+    place->returns = 0;
+    if (frames > 1 && ums_hook_is_frame( last )) place->returns = context->Rsp;
+    place->in_call = place->returns || (frames > 1 && announced);
     if (!place->in_call) *context = own;
-    else if (w->set && ke_own( w )->set_for == place->returns) preempted_registers( w, context, 1 );
+    else if (w->set && ke_own( w )->set_for == place->returns) *context = *(const CONTEXT *)ke_own( w )->set;
 }
 
 /* home: all registers of its thread, which become those of the program. given: as above. */
@@ -235,9 +235,9 @@ static struct call_place find_registers( struct ums_context *w, CONTEXT *home, C
     else if (is_parked( w, home ))
     {
         user_part_registers( w, home );
-        if (w->in_call || (atomic_load( &w->word ) & WORD_WAITS)) call_registers( w, home, &place );
+        call_registers( w, home, w->in_call != 0, &place );
     }
-    else call_registers( w, home, &place );
+    else call_registers( w, home, is_announced( w ), &place );
     return place;
 }
 
@@ -272,16 +272,19 @@ void ke_keep_registers( struct ums_context *w, CONTEXT *all )
     w->preempted = 1;
 }
 
-/* returns: what find_registers returned. result: Rax is that of the call's beginning. */
-static void keep_for_call( struct ums_context *w, CONTEXT *all, uintptr_t returns, int result )
+/* For the end of a call, which returns with that stack pointer. They have a place of their own: in a callback or an APC of the call
+   the worker may be preempted, and given registers for that. result: Rax is that of the call's beginning. */
+static int keep_for_call( struct ums_context *w, const CONTEXT *all, uintptr_t returns, int result )
 {
-    const int again = w->set && ke_own( w )->set_for == returns;
+    struct ke_own *own = ke_own( w );
+    const int again = w->set && own->set_for == returns;
 
-    ke_keep_registers( w, all );
-    w->preempted = 0;
+    if (!own->set && !(own->set = VirtualAlloc( NULL, sizeof(*all), MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE ))) return 0;
+    memcpy( own->set, all, sizeof(*all) );
+    own->set_for = returns;
+    if (!result || !again) own->set_all = !result;
     w->set = 1;
-    ke_own( w )->set_for = returns;
-    if (!result || !again) ke_own( w )->set_all = !result;
+    return 1;
 }
 
 static int are_same( const CONTEXT *a, const CONTEXT *b )
@@ -300,8 +303,7 @@ static ums_status set_debug_registers( void *thread, const CONTEXT *context )
 }
 
 /* A thread that another process has suspended in the middle of a quick call has Wine's registers only, and Wine has answered
-   from there when all was read, so its in_call is set by then (ke_signal.c). If they were kept here, its handler would
-   continue with them and lose the rest of the call. */
+   from there when all was read, so its in_call is set by then (ke_signal.c). Its handler goes on with the call. */
 ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context, const CONTEXT *given )
 {
     const int has_xstate = ke_has_xstate( context );
@@ -319,32 +321,34 @@ ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CON
     same = !w->preempted && (parked || place.in_call) && are_same( &now, &wanted );
     keep = w->preempted || parked || (place.in_call && !atomic_load( &ke_own( w )->in_call ));
     if (!keep && !same) return ums_set_context_native( thread, has_xstate ? given : context );
-    if (!same && place.returns) keep_for_call( w, &wanted, place.returns, wanted.Rax == now.Rax );
+    if (!same && place.returns)
+    {
+        if (!keep_for_call( w, &wanted, place.returns, wanted.Rax == now.Rax )) return STATUS_NO_MEMORY;
+    }
     else if (!same) ke_keep_registers( w, &wanted );
     if (has_xstate) ke_set_kept_xstate( w, given );
     return set_debug_registers( thread, context );
 }
 
-#define HOOK_FRAME 0x70                          /* or less: from sp to the program's stack pointer, hook_x86_64.S */
-
-/* One that is made in the call of the registers has its frame below that call's. So the other one was left, by an exception or
-   a longjmp in a callback. */
-void ke_call_begins( struct ums_context *w, uintptr_t sp )
+/* From assembly, at the beginning of a call that returns with that stack pointer, before it counts as one (call_registers): one that
+   is made in the call of the registers returns with a lower one. So the other call was left, by an exception or a longjmp in a
+   callback. Not for the home thread in its parking place, which has another stack. */
+void ke_call_begins( struct ums_context *w, uintptr_t returns )
 {
-    if (sp + HOOK_FRAME >= ke_own( w )->set_for) w->set = 0;
+    if ((uintptr_t)w->home - returns >= HOME_SIZE && returns >= ke_own( w )->set_for) w->set = 0;
 }
 
 /* From assembly, when a call that came through the hook returns to the program, but for this: somebody has set registers of the
    worker. In an APC or a callback that ran in the call they stay kept. */
-uint64_t ke_call_over( uint64_t result, uintptr_t sp )
+uint64_t ke_call_over( uint64_t result, uintptr_t returns )
 {
     struct ums_context *w = ke_current();
     struct ke_own *own = ke_own( w );
 
-    if (own->set_for != sp) return result;
-    if (!own->set_all) ((CONTEXT *)w->context)->Rax = result;
+    if (!w->set || own->set_for != returns) return result;
+    if (!own->set_all) ((CONTEXT *)own->set)->Rax = result;
     w->set = 0;
-    w->preempted = 1;
+    ke_keep_registers( w, own->set );
     ke_continue( w );
 }
 

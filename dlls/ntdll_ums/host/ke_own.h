@@ -32,6 +32,7 @@ struct ke_own
                                                    host's code; or it has to end */
     /* ke_context.c: of registers that are kept for the end of a call (set, ums_core.h) */
     uintptr_t set_for;                          /* what the stack pointer is when that call has returned */
+    void     *set;                              /* a page with the CONTEXT; stays with the slot */
     uint32_t  set_all;                          /* Rax is one of them, and not the call's result */
     uint32_t  pad;
 };

@@ -91,10 +91,9 @@ ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CON
 void ke_kept_registers( const struct ums_context *w, CONTEXT *context );
 void ke_keep_registers( struct ums_context *w, CONTEXT *all );
 
-/* From the hook, when registers are kept for the end of a call: another call begins, whose frame is at sp. From assembly, when
-   a call with that result returns, and the stack pointer is sp then. */
-void ke_call_begins( struct ums_context *w, uintptr_t sp );
-uint64_t ke_call_over( uint64_t result, uintptr_t sp );
+/* From assembly, when registers are kept for the end of a call: another call begins; one with that result returns. */
+void ke_call_begins( struct ums_context *w, uintptr_t returns );
+uint64_t ke_call_over( uint64_t result, uintptr_t returns );
 
 /* ke_xstate.c: what lies behind a CONTEXT with CONTEXT_XSTATE, of a worker whose registers are kept; of others, nothing.
    The contexts are the program's memory. */

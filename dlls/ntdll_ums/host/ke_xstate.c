@@ -60,7 +60,7 @@ static uint64_t *kept_upper_halves( const struct ums_context *w, uint64_t **mask
 {
     char *area = (char *)w->home - HOME_SIZE;
 
-    if (!ums_carry || !(w->preempted || w->set) || !(ums_xsave_mask & MASK_AVX)) return NULL;
+    if (!ums_carry || !w->preempted || !(ums_xsave_mask & MASK_AVX)) return NULL;
     *mask = (uint64_t *)(area + LEGACY_SIZE);
     return (uint64_t *)(area + LEGACY_SIZE + HEADER_SIZE);
 }

@@ -328,8 +328,6 @@ static uint64_t make_call( const struct call_row *row, struct ums_call *call, en
     struct ums_context *self = ke_current();
     uint64_t ret;
 
-    if (self && __builtin_expect( self->set, 0 ) && !ums_is_parked_thread( self, call->sp ))
-        ke_call_begins( self, call->sp );
     if (ums_waits_here && row->here && row->here( row, call, self, &ret )) return ret;
     return by_class( row, call, self, kind );
 }
@@ -371,6 +369,11 @@ static uint64_t call_that_copies( const struct call_row *row, struct ums_call *c
         ums_handle_made( copy, KIND_OTHER, before );
     if (closes) ums_handle_was_closed( handle );
     return ret;
+}
+
+int ums_hook_is_frame( const void *function )
+{
+    return function == (const void *)ums_dispatcher_frame || function == (const void *)ums_stub_frame;
 }
 
 uint64_t ums_hook_call( struct ums_call *call )

@@ -226,6 +226,16 @@ ums_unix_plain_end:
  *      rsp+0x00  home space of ums_hook_call
  *          0x20  struct ums_call
  */
+        .macro  IF_SET to                       /* rcx: the thread's context */
+        movl    ums_tls_offset(%rip),%ecx
+        movq    %gs:(%rcx),%rcx
+        testq   %rcx,%rcx
+        jz      9f
+        cmpl    $0,CONTEXT_SET(%rcx)
+        jne     \to
+9:
+        .endm
+
         .macro  CALL_FRAME size
         subq    $\size,%rsp
         .seh_stackalloc \size
@@ -237,21 +247,20 @@ ums_unix_plain_end:
         movq    %r9,0x38+CALL_ARGS(%rsp)
         movq    %rcx,0x20+CALL_STACK(%rsp)
         movq    %rsp,0x20+CALL_SP(%rsp)
-        leaq    0x20(%rsp),%rcx
+        IF_SET  3f
+4:      leaq    0x20(%rsp),%rcx
         call    ums_hook_call
-        movl    ums_tls_offset(%rip),%ecx
-        movq    %gs:(%rcx),%rcx
-        testq   %rcx,%rcx
-        jz      1f
-        cmpl    $0,CONTEXT_SET(%rcx)
-        jne     2f
+        IF_SET  2f
 1:      addq    $\size,%rsp
         ret
 2:      movq    %rax,%rcx                       /* new registers, perhaps for the end of this call */
         leaq    \size+8(%rsp),%rdx
-        call    ke_call_over                   /* ( result, sp ) */
+        call    ke_call_over                    /* ( result, returns ) */
         jmp     1b
-        .endm
+3:      leaq    \size+8(%rsp),%rdx
+        call    ke_call_begins                  /* ( w, returns ) */
+        jmp     4b
+.endm
 
         .globl  ums_dispatcher_frame
         .def    ums_dispatcher_frame; .scl 2; .type 32; .endef

@@ -31,6 +31,9 @@ void ums_end_native( uint32_t status );
 /* Is this an address in the memory that the stub hook has made for itself? */
 int ums_hook_owns( const void *code );
 
+/* Does the hook hand a program's call to C in the function that begins there? ke_context.c knows its frame. */
+int ums_hook_is_frame( const void *function );
+
 /* Is this program counter in a Unix call that the hook makes for a program? */
 int ums_is_in_unix_call( uint64_t rip );
 
