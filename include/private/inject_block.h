@@ -18,7 +18,7 @@
 /* the loader of Wine 8.0 accepts at most 256 characters for the path, ".dll" and the final zero */
 #define INJECT_MAX_PATH 250
 
-/* One DLL that the process has to load, and the one function that it imports for that: ordinal 1. Who replaces the
+/* One DLL that the process has to load, and the one function that it imports for that: ordinal 1. Whoever replaces the
    table by another one, as Detours does, keeps its descriptors, and so the request (attach.c). */
 struct inject_dll
 {

@@ -4,8 +4,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A worker is busy meanwhile. Another thread, and that of a worker which has ended, has a slot here. Only the thread itself takes its slot, before it
- * begins what others wait for, and frees it behind that. So whoever has stopped it finds the slot if it stands
+ * A worker is busy meanwhile. Another thread, and that of a worker which has ended, has a slot here. Only the thread
+ * itself takes its slot, before it begins what others wait for, and frees it behind that. So whoever has stopped it finds the slot if it stands
  * in between: all of it is sequentially consistent, and a thread that stands still changes nothing. If it is
  * stopped right before it takes the slot, it has begun nothing; right before it frees it, it is let go on once
  * more than needed. One that another process terminated stays in it until somebody has waited in vain and

@@ -12,14 +12,15 @@
  *   at home in a call          its thread's, our frames unwound: those that the call was made with
  *   at home anywhere else      its thread's, also in our code: that goes on where it was
  *
- * New registers of a worker are kept in w->context, if they are not those that it has:
+ * New registers of a worker are kept, if they are not those that it has:
  *
- *   in a call that came through the hook    until that call returns to the program (set). Our code goes on before: it may
- *                                           hold another worker, or have counted something. They belong to the call that
- *                                           is innermost now, known by the stack pointer that it returns with: others may
- *                                           be in progress further up, in a callback of which it was made
- *   parked, or in another call that its     until the worker is executed, or ums_worker_back: like those of a preempted
- *   scheduler knows of                      worker
+ *   in a call that came through the hook    on a page of their own (set, set_for in ke_own.h), until that call returns to
+ *                                           the program. Our code goes on before: it may hold another worker, or have
+ *                                           counted something. They belong to the call that is innermost now, known by
+ *                                           the stack pointer that it returns with: others may be in progress further
+ *                                           up, in a callback of which it was made
+ *   parked, or in another call that its     in w->context, like those of a preempted worker, until the worker is executed,
+ *   scheduler knows of                      or ums_worker_back
  *
  * In all other cases they are set in the thread.
  */
@@ -273,7 +274,9 @@ void ke_keep_registers( struct ums_context *w, CONTEXT *all )
 }
 
 /* For the end of a call, which returns with that stack pointer. They have a place of their own: in a callback or an APC of the call
-   the worker may be preempted, and given registers for that. result: Rax is that of the call's beginning. */
+   the worker may be preempted, and given registers for that. The worker is held and stands still, so only this thread writes
+   here, and the worker reads it when it has been let go on (IF_SET): if it stands before its look, it sees all; behind it,
+   its program counter is in the hook's frame, and place->returns is 0. result: Rax is that of the call's beginning. */
 static int keep_for_call( struct ums_context *w, const CONTEXT *all, uintptr_t returns, int result )
 {
     struct ke_own *own = ke_own( w );

@@ -221,7 +221,7 @@ ums_unix_plain_end:
  * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and call ums_hook_call. rcx: address of
  * argument 5; rax: struct call_key. The two differ in the alignment of the stack at entry. A worker that was given
  * other registers meanwhile goes on with them when this call is over. Whoever stops the thread in these two functions
- * themselves sets its registers at once (unwind_our_frames), so none are lost behind the look.
+ * themselves sets its registers at once (call_registers), so none are lost behind the look.
  *
  *      rsp+0x00  home space of ums_hook_call
  *          0x20  struct ums_call
@@ -260,7 +260,7 @@ ums_unix_plain_end:
 3:      leaq    \size+8(%rsp),%rdx
         call    ke_call_begins                  /* ( w, returns ) */
         jmp     4b
-.endm
+        .endm
 
         .globl  ums_dispatcher_frame
         .def    ums_dispatcher_frame; .scl 2; .type 32; .endef
