@@ -106,8 +106,9 @@ static DWORD dequeue_body( struct kit_worker *worker )
 
 static void make_objects( void )
 {
-    event = CreateEventA( NULL, TRUE, FALSE, NULL );
-    ok( event && CreatePipe( &pipe_read, &pipe_write, NULL, 0 ), "no objects, error %lu\n", GetLastError() );
+    ok( CreatePipe( &pipe_read, &pipe_write, NULL, 0 ), "CreatePipe: error %lu\n", GetLastError() );
+    event = CreateEventA( NULL, TRUE, FALSE, NULL );        /* behind the pipe: with local objects that would make it the host's */
+    ok( event != NULL, "CreateEvent: error %lu\n", GetLastError() );
     about = result = bytes = detours = 0;
 }
 
