@@ -118,6 +118,16 @@ static void tell_missing_dlls( const WCHAR *name, const WCHAR *path )
               L"imports is; WINEDEBUG=err+module names it", name, (DWORD)DLL_NOT_FOUND );
 }
 
+static HANDLE program;
+
+/* Ctrl-C and Ctrl-Break are for the program. At the end of a console, a session or the system the system ends this process
+ * when this returns, and with it goes the program (tie_to_us), which is told of it now [doc; not run: Wine tells of Ctrl-C only]. */
+static BOOL WINAPI leave_it_to_program( DWORD event )
+{
+    if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) WaitForSingleObject( program, INFINITE );
+    return TRUE;
+}
+
 int run_program( const WCHAR *name, const WCHAR *path, WCHAR *command_line )
 {
     static WCHAR dir[LONG_PATH];
@@ -136,7 +146,8 @@ int run_program( const WCHAR *name, const WCHAR *path, WCHAR *command_line )
     }
     else
     {
-        SetConsoleCtrlHandler( NULL, TRUE );        /* Ctrl-C is for the program */
+        program = info.hProcess;
+        SetConsoleCtrlHandler( leave_it_to_program, TRUE );
         ResumeThread( info.hThread );
     }
     WaitForSingleObject( info.hProcess, INFINITE );
