@@ -182,7 +182,7 @@ static void begin_sections( void *param )
     look( 2, w );
     /* the frame of a call that has blocked was left */
     ums_worker_block( w, 1 );
-    inside_enter( &w->inside, (uintptr_t)&outer );
+    inside_enter( &w->inside, (uintptr_t)&outer, 0 );
     ums_section_begin( &outer );
     look( 3, w );
     ums_section_end( &outer );

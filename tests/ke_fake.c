@@ -216,6 +216,11 @@ uint32_t ke_thread_id( void )
     return (uint32_t)syscall( SYS_gettid );
 }
 
+uintptr_t ke_stack_base( void )
+{
+    return 0;
+}
+
 uint32_t ke_host_thread( void )
 {
     return 0;

@@ -59,6 +59,9 @@ void ke_set_current( struct ums_context *context );
 void *ke_teb( void );
 uint32_t ke_thread_id( void );
 
+/* The base of the stack that the calling thread has told its TEB of; 0: there is none. */
+uintptr_t ke_stack_base( void );
+
 /* An id of the calling thread for ke_find_sleep and ke_in_fault; 0 if the host gives no information about
    threads. */
 uint32_t ke_host_thread( void );

@@ -121,7 +121,7 @@ void ums_section_begin( struct ums_section *section )
     }
     ums_worker_busy( self, 1 );
     section->before = self->inside;
-    if (!inside_any( &self->inside )) inside_enter( &self->inside, (uintptr_t)section );
+    if (!inside_any( &self->inside )) inside_enter( &self->inside, (uintptr_t)section, ke_stack_base() );
 }
 
 void ums_section_end( struct ums_section *section )

@@ -20,7 +20,9 @@
  * Code that abandons a call of which the scheduler may have been told has to call ums_worker_back,
  * because that call never returns.
  *
- * The stack pointer decides: stacks grow downwards, so a frame below the caller's no longer exists.
+ * The stack pointer decides: stacks grow downwards, so a frame below the caller's no longer exists. But a callback may
+ * switch to a fiber, or to a stack of its own, and make calls there: a caller that lies above the base of the frame's
+ * stack says nothing of the frame.
  */
 #ifndef UMS_INSIDE_H
 #define UMS_INSIDE_H
@@ -39,7 +41,9 @@ struct ums_inside
 {
     uint32_t  place;                            /* enum inside_place */
     uintptr_t call;                             /* CALL, NESTED: the frame of the outermost call */
+    uintptr_t base;                             /* and that of its stack; if it is not above the frame, the stack is not known */
     uintptr_t nested;                           /* NESTED: that of the call made in it */
+    uintptr_t nested_base;
 };
 
 static inline void inside_reset( struct ums_inside *inside )
@@ -52,10 +56,17 @@ static inline int inside_any( const struct ums_inside *inside )
     return inside->place != INSIDE_NOTHING;
 }
 
-/* The hook hands on a call whose frame is here; the call has returned. */
-static inline void inside_enter( struct ums_inside *inside, uintptr_t here )
+/* Was the frame left, for one at sp? */
+static inline int frame_was_left( uintptr_t frame, uintptr_t base, uintptr_t sp )
+{
+    return sp >= frame && (sp < base || base <= frame);
+}
+
+/* The hook hands on a call whose frame is here, on the stack with that base; the call has returned. */
+static inline void inside_enter( struct ums_inside *inside, uintptr_t here, uintptr_t base )
 {
     inside->call  = here;
+    inside->base  = base;
     inside->place = INSIDE_CALL;
 }
 
@@ -73,19 +84,22 @@ static inline int inside_is( const struct ums_inside *inside, uintptr_t here )
 /* Was the frame of the outermost call left, for one at sp? */
 static inline int inside_was_left( const struct ums_inside *inside, uintptr_t sp )
 {
-    return (inside->place == INSIDE_CALL || inside->place == INSIDE_NESTED) && sp >= inside->call;
+    return (inside->place == INSIDE_CALL || inside->place == INSIDE_NESTED) &&
+           frame_was_left( inside->call, inside->base, sp );
 }
 
 /* A call whose frame is here begins inside another one. Returns the argument for inside_unnest. */
-static inline struct ums_inside inside_nest( struct ums_inside *inside, uintptr_t here )
+static inline struct ums_inside inside_nest( struct ums_inside *inside, uintptr_t here, uintptr_t base )
 {
     struct ums_inside before = *inside;
 
-    if (before.place == INSIDE_NESTED && here >= before.nested) before.place = INSIDE_CALL;
+    if (before.place == INSIDE_NESTED && frame_was_left( before.nested, before.nested_base, here ))
+        before.place = INSIDE_CALL;
     if (before.place == INSIDE_CALL || before.place == INSIDE_NESTED)
     {
         inside->place  = INSIDE_NESTED;
         inside->nested = here;
+        inside->nested_base = base;
     }
     return before;
 }

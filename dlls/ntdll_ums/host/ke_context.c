@@ -335,10 +335,14 @@ ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CON
 
 /* From assembly, at the beginning of a call that returns with that stack pointer, before it counts as one (call_registers): one that
    is made in the call of the registers returns with a lower one. So the other call was left, by an exception or a longjmp in a
-   callback. Not for the home thread in its parking place, which has another stack. */
+   callback. Not for the home thread in its parking place, which has another stack, nor on the stack of a fiber above the one of
+   that call (inside.h), to which a callback has switched. */
 void ke_call_begins( struct ums_context *w, uintptr_t returns )
 {
-    if ((uintptr_t)w->home - returns >= HOME_SIZE && returns >= ke_own( w )->set_for) w->set = 0;
+    const uintptr_t lowest = *(const uintptr_t *)((const char *)NtCurrentTeb() + TEB_STACK_BOTTOM), set_for = ke_own( w )->set_for;
+    const int stack_is_known = returns - lowest < ke_stack_base() - lowest;
+
+    if ((uintptr_t)w->home - returns >= HOME_SIZE && returns >= set_for && !(stack_is_known && set_for < lowest)) w->set = 0;
 }
 
 /* From assembly, when a call that came through the hook returns to the program, but for this: somebody has set registers of the

@@ -249,6 +249,11 @@ uint32_t ke_thread_id( void )
     return GetCurrentThreadId();
 }
 
+uintptr_t ke_stack_base( void )
+{
+    return (uintptr_t)((NT_TIB *)NtCurrentTeb())->StackBase;
+}
+
 /* Nobody else resumes the worker's thread, and its scheduler waits for it. So if the system is out of
    memory, this tries again until it gets a handle. On Wine a handle is an entry in the wineserver's
    table: no file is opened for it, there or here, so it does not matter if all files are in use. */

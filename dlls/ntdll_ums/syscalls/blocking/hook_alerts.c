@@ -80,7 +80,7 @@ int ums_has_timer( struct ums_context *self, const struct ums_call *call )
 {
     if (ke_timer_runs()) return 1;
     ums_worker_go_home( self );
-    inside_enter( &self->inside, call->sp );
+    inside_enter( &self->inside, call->sp, ke_stack_base() );
     ums_hold_self( self, 1 );
     ke_timer_start();
     ums_hold_self( self, -1 );
@@ -190,7 +190,7 @@ void ums_ending_begins( struct ums_ending *ending, struct ums_context *self,
     if ((ending->carried = begin_as_host( self ))) return;
     ums_worker_busy( self, 1 );
     ending->before = self->inside;
-    if (!inside_any( &self->inside )) inside_enter( &self->inside, call->sp );
+    if (!inside_any( &self->inside )) inside_enter( &self->inside, call->sp, ke_stack_base() );
 }
 
 void ums_ending_ends( struct ums_ending *ending )

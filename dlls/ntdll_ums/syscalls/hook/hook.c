@@ -101,7 +101,7 @@ static uint64_t call_inside( const struct ums_call *call, const uint64_t *args,
 {
     uint64_t ret;
 
-    inside_enter( &self->inside, call->sp );
+    inside_enter( &self->inside, call->sp, ke_stack_base() );
     ret = ums_call_native( call, args );
     inside_leave( &self->inside );
     return ret;
@@ -182,7 +182,7 @@ static uint64_t call_nested( const struct call_row *row, struct ums_call *call,
 
     if (special) return row->handler( row, call, self );
     if (row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
-    before = inside_nest( &self->inside, call->sp );
+    before = inside_nest( &self->inside, call->sp, ke_stack_base() );
     ret = ums_call_native( call, NULL );
     inside_unnest( &self->inside, before );
     return ret;
@@ -256,7 +256,7 @@ static uint64_t call_special( const struct call_row *row, struct ums_call *call,
 {
     uint64_t ret;
 
-    inside_enter( &self->inside, call->sp );
+    inside_enter( &self->inside, call->sp, ke_stack_base() );
     ret = row->handler( row, call, self );
     inside_leave( &self->inside );
     return ret;

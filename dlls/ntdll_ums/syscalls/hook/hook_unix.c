@@ -85,7 +85,7 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
     }
     ums_note_call( self, WHY_UNIX_CALL );
     entered = ums_worker_enter_kernel( self );
-    inside_enter( &self->inside, here );
+    inside_enter( &self->inside, here, ke_stack_base() );
     ret = native( library, code, args );
     inside_leave( &self->inside );
     if (entered) ums_worker_back( self );

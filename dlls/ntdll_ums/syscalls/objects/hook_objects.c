@@ -46,7 +46,7 @@ void ums_object_section_begin( struct object_section *section, struct ums_contex
     }
     ums_worker_busy( self, 1 );
     section->before = self->inside;
-    if (!inside_any( &self->inside )) inside_enter( &self->inside, sp );
+    if (!inside_any( &self->inside )) inside_enter( &self->inside, sp, ke_stack_base() );
 }
 
 void ums_object_section_end( struct object_section *section )
