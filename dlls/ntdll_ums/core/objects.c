@@ -55,9 +55,18 @@ int ums_objects_init( const struct object_host *with )
    The word cannot change while its holder is gone, unless another waiter takes the lock over, or a new
    thread with the same id does: then this exchange fails, but for a thread that was given the id and came
    here between the look and the exchange. A thread that was ended runs no more instruction by now: its
-   end was told to it 100 ms ago. */
+   end was told to it 100 ms ago.
+
+   A look is several requests to the host. If each of hundreds of waiters made them every 100 ms, those of the holder would
+   be queued behind them, and the lock be held for seconds. So one of all waiters looks in that time. If it is ended
+   then, another one looks after that. */
 static int take_over( uint32_t own, uint32_t seen )
 {
+    static _Atomic int64_t looked;
+    const int64_t now = ke_clock();
+    int64_t last = atomic_load( &looked );
+
+    if (now - last < LOOK || !atomic_compare_exchange_strong( &looked, &last, now )) return 0;
     if (!ums_objects_host->is_gone( seen >> 2 ) ||
         !atomic_compare_exchange_strong( &lock, &seen, own | LOCK_WANTED )) return 0;
     ums_objects_host->recover();
@@ -297,7 +306,8 @@ static int satisfy( struct object_wait *wait, ums_status *status )
 }
 
 /* Satisfies waits in the order of the queue while the object is signalled. A wait for all of
-   several objects is passed over if another one of them is not signalled. */
+   several objects is passed over if another one of them is not signalled; and one whose thread is suspended, which
+   looks again when it is resumed. */
 void ums_object_hand_out( struct ums_object *o )
 {
     struct object_link *link = o->waits.first, *next;
@@ -309,7 +319,7 @@ void ums_object_hand_out( struct ums_object *o )
         struct object_wait *wait = link->wait;
 
         next = link->next;
-        if (satisfy( wait, &status )) ums_object_end_wait( wait, status );
+        if (!ums_object_waiter_stands( wait ) && satisfy( wait, &status )) ums_object_end_wait( wait, status );
     }
 }
 
@@ -431,7 +441,7 @@ int ums_object_claim( struct ums_object *o, int all )
         struct object_wait *wait = link->wait;
 
         next = link->next;
-        if (wait->all && wait->count > 1) continue;
+        if ((wait->all && wait->count > 1) || ums_object_waiter_stands( wait )) continue;
         ums_object_end_wait( wait, (ums_status)(link - wait->links) );
         claimed = 1;
     }

@@ -82,6 +82,7 @@ struct object_wait *ums_object_wait_record( struct ums_context *worker, uint32_t
     }
     wait->count   = count;
     wait->worker  = worker;
+    wait->stands  = 0;
     atomic_store( &wait->context, worker ? NULL : ke_current() );
     atomic_store( &wait->tid, worker ? 0 : ke_thread_id() );
     atomic_store( &wait->arrives, 0 );
@@ -93,6 +94,76 @@ struct object_wait *ums_object_wait_record( struct ums_context *worker, uint32_t
 static int is_pending( const struct object_wait *wait )
 {
     return atomic_load( &wait->state ) == WAIT_PENDING;
+}
+
+/* ---- waiters that are suspended ---- */
+
+/* The host takes a suspended thread out of the queue: what others wait for must not go to a thread that does not run. Here it
+   keeps its place, and is passed over. A worker's word tells, also if it waits in its thread. A suspension by another
+   process is not known. */
+int ums_object_waiter_stands( const struct object_wait *wait )
+{
+    const struct ums_context *context = wait->worker ? wait->worker : atomic_load( &wait->context );
+
+    if (!context || context->kind != CONTEXT_WORKER) return (int)wait->stands;
+    return (atomic_load( &context->word ) & WORD_SUSPENDED) != 0;
+}
+
+/* With the lock, for a waiter that stands no more. A thread that has signalled before has passed over it, and left the signal in the
+   object: so this looks. One that signals later sees that it does not stand. While it is pending its objects stay. */
+static void look_again( struct object_wait *wait )
+{
+    uint32_t i;
+
+    for (i = 0; i < wait->count && is_pending( wait ); i++) ums_object_hand_out( wait->links[i].object );
+}
+
+static int is_of( const struct object_wait *wait, uint32_t tid, const struct ums_context *context )
+{
+    uint32_t now = atomic_load( &wait->tid );
+
+    return now && (context ? atomic_load( &wait->context ) == context : now == tid);
+}
+
+/* The wait that this thread makes itself. It neither comes nor goes while the thread is suspended. */
+static struct object_wait *wait_of( uint32_t tid, const struct ums_context *context )
+{
+    uint32_t i;
+
+    for (i = 0; i < ums_pool_made( &waits ); i++)
+    {
+        struct object_wait *wait = ums_pool_any( &waits, i );
+
+        if (is_of( wait, tid, context ) && atomic_load( &wait->state ) != WAIT_OVER) return wait;
+    }
+    return NULL;
+}
+
+void ums_objects_worker_resumed( struct ums_context *w )
+{
+    struct object_wait *wait;
+
+    if (!atomic_load( &ums_objects_made )) return;
+    if (!w->object_wait && !wait_of( 0, w )) return;
+    ums_objects_lock();
+    if (w->object_wait) look_again( w->object_wait );
+    if ((wait = wait_of( 0, w ))) look_again( wait );
+    ums_objects_unlock();
+}
+
+/* A record that the thread gets later does not stand at first. */
+void ums_objects_thread_stands( uint32_t tid, int stands )
+{
+    struct object_wait *wait;
+
+    if (!atomic_load( &ums_objects_made ) || !wait_of( tid, NULL )) return;
+    ums_objects_lock();
+    if ((wait = wait_of( tid, NULL )))
+    {
+        wait->stands = (uint32_t)stands;
+        if (!stands) look_again( wait );
+    }
+    ums_objects_unlock();
 }
 
 /* ---- a thread ---- */
@@ -191,13 +262,6 @@ int ums_object_thread_arrives( uint32_t tid )
         if (atomic_load( &wait->tid ) == tid && atomic_load( &wait->arrives )) return 1;
     }
     return 0;
-}
-
-static int is_of( const struct object_wait *wait, uint32_t tid, const struct ums_context *context )
-{
-    uint32_t now = atomic_load( &wait->tid );
-
-    return now && (context ? atomic_load( &wait->context ) == context : now == tid);
 }
 
 static void end_waits( uint32_t tid, struct ums_context *context )

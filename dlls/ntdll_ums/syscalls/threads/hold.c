@@ -11,7 +11,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winternl.h>
-#include "core/ums_core.h"
+#include "core/objects.h"
 #include "syscalls/hook/hook.h"
 #include "host/ke_win32.h"
 #include "host/thread.h"
@@ -102,7 +102,11 @@ void ums_suspend_end( struct ums_context *self, struct ums_context *target, int 
 {
     uint64_t word = ums_context_suspend_made( target, made );
 
-    if (!made) ums_worker_queue_stopped( target, word );
+    if (!made)
+    {
+        ums_worker_queue_stopped( target, word );
+        ums_objects_worker_resumed( target );
+    }
     ums_context_unref( target );
     ums_hold_self( self, -1 );
 }

@@ -11,21 +11,26 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winternl.h>
-#include "core/ums_core.h"
+#include "core/objects.h"
 #include "syscalls/hook/hook.h"
 #include "syscalls/threads/threads.h"
 
-/* A thread that sees the count may resume this one, and waits for the suspension
-   (ums_resume_worker). */
+/* A thread that sees the count may resume this one, and waits for the suspension (ums_resume_worker). A thread that stops
+   this one between the count and the block would leave it STOPPED, and two threads that resume it would have it executed
+   while its thread runs towards the block: so it is busy until then.
+
+   self: also a worker whose thread has not yet begun as one, and suspends itself in DLL_THREAD_ATTACH. It has no scheduler to tell. */
 static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
 {
     NTSTATUS status;
     uint64_t word;
     int blocked;
 
+    ums_worker_busy( self, 1 );
     atomic_store( &self->self_suspending, 1 );
     ums_context_suspended( self );
     blocked = ums_worker_block( self, 0 );
+    ums_worker_busy( self, -1 );
     status = native( call );
     atomic_store( &self->self_suspending, 0 );
     if (status) ums_context_resumed( self, 0, &word );
@@ -49,6 +54,7 @@ static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_
     if (s) ums_preempter_begins( s );
     status = native( call );
     *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s );
+    if (!status && *leaves == LEAVES_NOT) ums_objects_thread_stands( tid, 1 );
     if (s) ums_preempter_ends( s );
     ums_stop_end();
     ums_hold_self( self, -1 );
@@ -135,21 +141,40 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
 
     (void)row;
     if (!target || target->kind != CONTEXT_WORKER) return (uint64_t)suspend_other( call, tid, target, self );
-    if (target == self) return suspend_self( call, self );
+    if (tid == GetCurrentThreadId()) return suspend_self( call, target );
     return (uint64_t)suspend_worker( call, tid, target, self );
+}
+
+/* Not while another thread is being suspended for a moment, which this one may be: this would undo that suspension and not the
+   program's, which is counted later, and which nobody would undo. */
+static NTSTATUS resume_in_turn( struct ums_call *call, uint32_t tid, struct ums_context *self )
+{
+    uint64_t args[UMS_MAX_ARGS];
+    ULONG before = 0;
+    NTSTATUS status;
+
+    ums_call_args( call, args );
+    args[1] = (uint64_t)(ULONG_PTR)&before;
+    ums_hold_self( self, 1 );
+    ums_stop_begin();
+    status = (NTSTATUS)ums_call_native( call, args );
+    if (!status && before == 1) ums_objects_thread_stands( tid, 0 );
+    ums_stop_end();
+    ums_hold_self( self, -1 );
+    return status ? status : (NTSTATUS)ums_store_ulong( call->args[1], before );
 }
 
 /* A scheduler that stood still in a call of its worker has kept a worker that was suspended or killed
    meanwhile. The worker gives way behind that call. But another process may have suspended the scheduler
    in the middle of a switch; then the worker is in its own code at once, and may make no call for a long
    time. s->current is read while the scheduler still stands still. */
-static NTSTATUS resume_scheduler( struct ums_call *call, struct ums_context *target,
+static NTSTATUS resume_scheduler( struct ums_call *call, uint32_t tid, struct ums_context *target,
                                   struct ums_context *self )
 {
     struct ums_scheduler *s = target->scheduler;
     struct ums_context *w = s ? s->current : NULL;
     int64_t begin = ke_clock();
-    NTSTATUS status = native( call );
+    NTSTATUS status = resume_in_turn( call, tid, self );
 
     if (status || !w) return status;
     ums_hold_self( self, 1 );
@@ -197,6 +222,7 @@ static NTSTATUS resume_worker( struct ums_call *call, uint32_t tid, struct ums_c
     {
         count = ums_context_resumed( target, wait, &word );
         if (count != SUSPEND_WAIT) status = resume_counted( call, target, count, word );
+        if (count == 1) ums_objects_worker_resumed( target );
         ums_context_unref( target );            /* as in ums_suspend_begin */
         if (count != SUSPEND_WAIT) break;
         ums_let_others_go_on( self );
@@ -214,8 +240,8 @@ uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
 
     (void)row;
     if (target && target->kind == CONTEXT_SCHEDULER)
-        return (uint64_t)resume_scheduler( call, target, self );
+        return (uint64_t)resume_scheduler( call, tid, target, self );
     if (!target || !ums_has_access( (HANDLE)call->args[0], THREAD_SUSPEND_RESUME ))
-        return (uint64_t)native( call );
+        return (uint64_t)(tid ? resume_in_turn( call, tid, self ) : native( call ));
     return (uint64_t)resume_worker( call, tid, target, self );
 }
