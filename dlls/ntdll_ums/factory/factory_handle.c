@@ -345,6 +345,7 @@ void ums_handle_closed( HANDLE handle, uint64_t now, uint64_t before,
     uint64_t then;
 
     if (!now) return;
+    if (status == STATUS_INVALID_HANDLE) status = STATUS_SUCCESS;      /* another thread has closed it meanwhile */
     then = status ? next_entry( now, entry_kind( before ), ENTRY_VALUE( before ) )
                   : next_entry( now, ENTRY_NONE, 0 );
     atomic_compare_exchange_strong( entry, &now, then );

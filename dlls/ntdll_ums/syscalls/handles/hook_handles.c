@@ -38,7 +38,7 @@ uint64_t ums_special_close( const struct call_row *row, struct ums_call *call,
     now = ums_handle_closing( handle, &before );
     ums_object_closing( now, before, self, call->sp );
     status = (NTSTATUS)ums_call_native( call, NULL );
-    if (!status) ums_object_closed( now, before, self, call->sp );
+    if (!status || status == STATUS_INVALID_HANDLE) ums_object_closed( now, before, self, call->sp );
     ums_handle_closed( handle, now, before, status );
     return (uint64_t)status;
 }

@@ -21,6 +21,7 @@
 #include <winternl.h>
 #include <string.h>
 #include "syscalls/objects/hook_objects.h"
+#include "syscalls/threads/threads.h"
 #include "host/ke_win32.h"
 
 /* ---- release, query ---- */
@@ -143,29 +144,37 @@ int ums_kept_wait_for_one( struct ums_call *call, struct ums_context *self, uint
     return 1;
 }
 
-/* The same wait for other handles. timeout: NULL: as the caller wants it. */
+/* The same wait for other handles. at_once: it only looks, and runs no APC. */
 static NTSTATUS wait_for_others( struct ums_call *call, struct ums_context *self, uint64_t *handles,
-                                 uint32_t count, const LARGE_INTEGER *timeout )
+                                 uint32_t count, int at_once )
 {
+    static const LARGE_INTEGER no_time;
     uint64_t args[UMS_MAX_ARGS];
     struct ums_call again;
 
     ums_call_args( call, args );
     args[0] = count;
     args[1] = (uint64_t)(ULONG_PTR)handles;
-    if (timeout) args[4] = (uint64_t)(ULONG_PTR)timeout;
+    if (at_once)
+    {
+        args[3] = FALSE;
+        args[4] = (uint64_t)(ULONG_PTR)&no_time;
+    }
     again = ums_call_with( call, args );
     return (NTSTATUS)ums_object_wait_call( &again, args, self );
 }
 
-/* The caller's mutant, at `mine`, is signalled, so the wait is over at once. */
+/* The caller's mutant, at `mine`, is signalled, so the wait is over at once; unless one of the handles behind it is bad,
+   which the host says. */
 static NTSTATUS wait_for_any( struct ums_call *call, struct ums_context *self,
-                              const struct object_thread *thread, uint64_t *handles, uint32_t mine )
+                              const struct object_thread *thread, uint64_t *handles, uint32_t count, uint32_t mine )
 {
-    const LARGE_INTEGER at_once = { .QuadPart = 0 };
     NTSTATUS status = STATUS_TIMEOUT;
+    uint32_t i;
 
-    if (mine) status = wait_for_others( call, self, handles, mine, &at_once );
+    for (i = mine + 1; i < count; i++)
+        if (!ums_has_access( (HANDLE)handles[i], SYNCHRONIZE )) return wait_for_others( call, self, handles, count, 1 );
+    if (mine) status = wait_for_others( call, self, handles, mine, 1 );
     if (status != STATUS_TIMEOUT) return status;
     acquire( self, thread, handles[mine], call->sp );
     return (NTSTATUS)mine;
@@ -185,7 +194,7 @@ static NTSTATUS wait_for_all( struct ums_call *call, struct ums_context *self,
         if (is_mine( self, thread, handles[i], call->sp )) mine[mine_count++] = handles[i];
         else others[other_count++] = handles[i];
     }
-    if (other_count) status = wait_for_others( call, self, others, other_count, NULL );
+    if (other_count) status = wait_for_others( call, self, others, other_count, 0 );
     if (status != STATUS_WAIT_0 && status != STATUS_ABANDONED_WAIT_0) return status;
     for (i = 0; i < mine_count; i++) acquire( self, thread, mine[i], call->sp );
     return status;
@@ -206,7 +215,7 @@ int ums_kept_wait_for_many( struct ums_call *call, struct ums_context *self, uin
         if (!ums_try_load( (const uint64_t *)call->args[1] + i, &handles[i] )) return 0;
     for (i = 0; i < count && !is_mine( self, &thread, handles[i], call->sp ); i++) ;
     if (i == count) return 0;
-    if ((uint32_t)call->args[2]) *ret = (uint64_t)wait_for_any( call, self, &thread, handles, i );
+    if ((uint32_t)call->args[2]) *ret = (uint64_t)wait_for_any( call, self, &thread, handles, count, i );
     else *ret = (uint64_t)wait_for_all( call, self, &thread, handles, count );
     return 1;
 }
@@ -236,6 +245,7 @@ int ums_kept_signal_and_wait( struct ums_call *call, struct ums_context *self, u
     int released;
 
     if (!ums_any_kept() || !ums_can_read_time( call->args[3] )) return 0;
+    if (!ums_has_access( (HANDLE)call->args[1], SYNCHRONIZE )) return 0;        /* it fails, and releases nothing */
     ums_object_section_begin( &section, self, call->sp );
     released = ums_kept_release( &thread, call->args[0], &before );
     ums_object_section_end( &section );

@@ -251,7 +251,8 @@ static void end_waits_for_all( struct ums_object *o )
         struct object_wait *wait = link->wait;
 
         next = link->next;
-        if (wait->all && wait->count > 1 && takes_all( wait )) ums_object_end_wait( wait, STATUS_SUCCESS );
+        if (wait->all && wait->count > 1 && !ums_object_waiter_stands( wait ) && takes_all( wait ))
+            ums_object_end_wait( wait, STATUS_SUCCESS );
     }
 }
 
@@ -266,7 +267,7 @@ void ums_object_with_stragglers( struct ums_object *o, enum straggler_call what,
     *before = 0;
     ums_object_hold( o );
     if (what != STRAGGLER_RESET) claimed = ums_object_claim( o, !automatic );
-    if (!(what == STRAGGLER_PULSE ? claimed : claimed && automatic))
+    if (!(claimed && automatic))                /* the others of a manual-reset event may wait at the host */
     {
         if (automatic || what != STRAGGLER_SET) let_arrive( o, section, sp );
         native_event( what, ums_object_at_host( o ), before );

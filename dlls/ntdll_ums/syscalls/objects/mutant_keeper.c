@@ -182,14 +182,19 @@ static void keep( void *param )
     end();
 }
 
-/* Without the lock: the keeper does what is said, and has ended when this returns. */
-static void finish( struct keeper *k, enum keeper_state how )
+/* Without the lock: the keeper has been told what to do, and has ended when this returns. */
+static void await_end( struct keeper *k )
 {
-    if (atomic_load( &k->state ) == KEEPER_HOLDS) to_state( k, how );
     native_wait( k->thread, NULL );
     ums_object_host.drop( k->thread );
     ums_object_host.drop( k->mutant );
     put_back( k );
+}
+
+static void finish( struct keeper *k, enum keeper_state how )
+{
+    if (atomic_load( &k->state ) == KEEPER_HOLDS) to_state( k, how );
+    await_end( k );
 }
 
 static struct keeper *make( void )
@@ -400,6 +405,13 @@ static void take_off_list( struct keeper *k )
     if (k->owner.context) atomic_fetch_sub( &k->owner.context->mutants, 1 );
 }
 
+/* With the lock: whoever is ended behind it leaves a slot, but no mutant that nobody ever gets. */
+static void leave_list( struct keeper *k, enum keeper_state how )
+{
+    take_off_list( k );
+    to_state( k, how );
+}
+
 /* Not when the process ends: its other threads are gone, keepers and whoever transferred too, and the
    last one would wait for them. */
 int ums_mutant_needs_keeper( const struct ums_object *o )
@@ -541,10 +553,10 @@ int ums_kept_release( const struct object_thread *self, uint64_t handle, int32_t
     if ((k = keeper_of( self, (HANDLE)handle, 0 )))
     {
         *before = k->owned++;
-        if ((last = k->owned == 1)) take_off_list( k );
+        if ((last = k->owned == 1)) leave_list( k, KEEPER_RELEASES );
     }
     ums_objects_unlock();
-    if (last) finish( k, KEEPER_RELEASES );
+    if (last) await_end( k );
     return k != NULL;
 }
 
@@ -564,9 +576,9 @@ void ums_keepers_end( const struct object_thread *gone )
     {
         ums_objects_lock();
         for (k = kept; k && !ums_thread_is_gone( &k->owner, gone ); k = k->next) ;
-        if (k) take_off_list( k );
+        if (k) leave_list( k, KEEPER_ENDS );
         ums_objects_unlock();
         if (!k) return;
-        finish( k, KEEPER_ENDS );
+        await_end( k );
     }
 }
