@@ -137,3 +137,68 @@ START_TEST( scenario_object_waiter_suspended_worker )
     kit_check();
     CloseHandle( begun );
 }
+
+/* ---- its time is over while it is suspended ---- */
+
+#define TIME 1000                               /* ms */
+
+static volatile DWORD began, timed_ret;
+
+static DWORD timed_body( struct kit_worker *worker )
+{
+    int i;
+
+    (void)worker;
+    for (i = 0; i < 20; i++) WaitForSingleObject( subject, 1 );     /* the first ones may be made in another way */
+    began = GetTickCount();
+    timed_ret = wait_and_tell( subject, TIME );
+    InterlockedIncrement( &woken );
+    return 0;
+}
+
+static DWORD WINAPI timed_thread( void *arg )
+{
+    (void)arg;
+    timed_body( NULL );
+    return 0;
+}
+
+/* What was given while it was suspended counts, and not that its time is over. If it was not suspended in time there is nothing to check. */
+static void give_after_time( HANDLE thread )
+{
+    DWORD late;
+
+    suspend( thread );
+    late = GetTickCount() - began;
+    SetEvent( subject );
+    Sleep( 2 * TIME );
+    ok( ResumeThread( thread ) == 1, "error %lu\n", GetLastError() );
+    ok( kit_wait_value( &woken, 1 ), "it does not go on\n" );
+    ok( timed_ret == WAIT_OBJECT_0 || late >= TIME / 2, "the wait returned %lx, suspended after %lu ms\n", timed_ret, late );
+    woken = 0;
+}
+
+START_TEST( scenario_object_waiter_suspended_time )
+{
+    struct kit_worker *worker;
+    struct kit_sched *sched;
+    HANDLE thread;
+
+    if (!kit_open()) return;
+    subject = CreateEventW( NULL, FALSE, FALSE, NULL );
+    begun = CreateSemaphoreW( NULL, 0, 1, NULL );
+    thread = start_thread( timed_thread, NULL );
+    know_they_wait( 1 );
+    give_after_time( thread );
+    join( thread );
+    sched = kit_add_sched( NULL );
+    kit_start();
+    worker = kit_add_worker( sched->list, timed_body, NULL );
+    know_they_wait( 1 );
+    if (worker) give_after_time( worker->thread );
+    kit_finish();
+    ok( !wrong, "%ld wrong answers\n", wrong );
+    kit_check();
+    CloseHandle( subject );
+    CloseHandle( begun );
+}

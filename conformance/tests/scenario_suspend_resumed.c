@@ -82,13 +82,16 @@ static DWORD WINAPI idle_thread( void *arg )
     return 0;
 }
 
-/* It suspends a third one itself. */
+/* It suspends a third one itself, and computes. */
 static DWORD WINAPI suspending_thread( void *arg )
 {
+    int i;
+
     while (!stop)
     {
         SuspendThread( *(HANDLE *)arg );
         ResumeThread( *(HANDLE *)arg );
+        for (i = 0; i < 20000 && !stop; i++) YieldProcessor();
         steps++;
     }
     return 0;

@@ -13,6 +13,7 @@
  * Those that find no slot free are not noted.
  */
 #include "section.h"
+#include "patience.h"
 
 #define HOLDERS 64
 #define PAUSES  0x80000000u                     /* it is to be terminated */
@@ -148,26 +149,61 @@ void ums_section_end( struct ums_section *section )
 #define TURN_PATIENCE 10000000                  /* 100 ns: one second */
 #define MOMENT        500                       /* 50 us */
 
-static _Atomic uint32_t stopper;
+/* The number of the turn, and the thread that has it; 0: none. With the number a waiter sees whether it is still the turn that it has
+   waited for: where many want it, one may wait long although each turn is short. */
+static union
+{
+    _Atomic uint64_t word;
+    _Atomic uint32_t tid;                       /* its lower half */
+} turn;
+
+#define TURN_ONE ((uint64_t)1 << 32)
+
+static uint64_t turn_of( uint64_t before, uint32_t tid )
+{
+    return ((before & ~(TURN_ONE - 1)) + TURN_ONE) | tid;
+}
+
+static void begin_turn( int64_t patience )
+{
+    uint64_t word = atomic_load( &turn.word ), seen = word;
+    uint32_t tid = ke_thread_id();
+    const int64_t moment = MOMENT;
+    int64_t since = ke_clock();
+
+    for (;;)
+    {
+        if (!(uint32_t)word || (word == seen && ke_clock() - since > patience))
+        {
+            if (atomic_compare_exchange_strong( &turn.word, &word, turn_of( word, tid ) )) return;
+        }
+        else
+        {
+            ke_wait( &turn.tid, (uint32_t)word, &moment );
+            word = atomic_load( &turn.word );
+        }
+        if (word == seen) continue;
+        seen = word;
+        since = ke_clock();
+    }
+}
 
 void ums_stop_begin( void )
 {
-    uint32_t tid = ke_thread_id(), other = 0;
-    const int64_t moment = MOMENT;
-    int64_t begin = ke_clock();
+    begin_turn( TURN_PATIENCE );
+}
 
-    while (!atomic_compare_exchange_strong( &stopper, &other, tid ))
-    {
-        if (ke_clock() - begin > TURN_PATIENCE && atomic_compare_exchange_strong( &stopper, &other, tid )) return;
-        ke_wait( &stopper, other, &moment );
-        other = 0;
-    }
+/* A resumption stops nobody, so nobody waits for it in a circle, and it may wait longer: on a busy machine a thread may need more than
+   a second to stop, and this would undo that. */
+void ums_resume_begin( void )
+{
+    begin_turn( UMS_PATIENCE );
 }
 
 /* Somebody may have taken over. */
 void ums_stop_end( void )
 {
-    uint32_t tid = ke_thread_id();
+    uint64_t word = atomic_load( &turn.word );
 
-    atomic_compare_exchange_strong( &stopper, &tid, 0 );
+    if ((uint32_t)word == ke_thread_id()) atomic_compare_exchange_strong( &turn.word, &word, word & ~(TURN_ONE - 1) );
 }

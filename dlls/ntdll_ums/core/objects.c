@@ -428,7 +428,8 @@ struct ums_object *ums_object_follows( const struct ums_object *o )
     return NULL;
 }
 
-/* A wait for all of several objects is not ended here, because the host has the state of the others
+/* Also if its thread is suspended: what it does not get here goes to the host, where a reset may come before it does.
+   A wait for all of several objects is not ended here, because the host has the state of the others
    (end_waits_for_all, hook_objects_real.c). */
 int ums_object_claim( struct ums_object *o, int all )
 {
@@ -441,7 +442,7 @@ int ums_object_claim( struct ums_object *o, int all )
         struct object_wait *wait = link->wait;
 
         next = link->next;
-        if ((wait->all && wait->count > 1) || ums_object_waiter_stands( wait )) continue;
+        if (wait->all && wait->count > 1) continue;
         ums_object_end_wait( wait, (ums_status)(link - wait->links) );
         claimed = 1;
     }

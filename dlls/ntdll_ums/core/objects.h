@@ -87,7 +87,7 @@ struct object_wait
     _Atomic uint32_t tid;                       /* the plain thread that waits; 0: a worker's record,
                                                    or not in use */
     _Atomic(struct ums_context *) context;      /* of that thread, or NULL */
-    uint32_t stands;                            /* this process has suspended that thread; protected by the lock */
+    uint32_t stands;                            /* how often this process has suspended that thread; protected by the lock */
     uint32_t all, count;
     _Atomic uint32_t arrives;                   /* it is counted in `arriving` of its objects */
     struct object_link *links;                  /* count of them: own, or a block of the pool */
@@ -206,8 +206,9 @@ void ums_object_arrived( struct object_wait *wait );
 int ums_object_thread_arrives( uint32_t tid );
 /* Called by the thread that has ended another: end the waits of that one, and abandon its mutants. */
 void ums_objects_thread_gone( uint32_t tid );
-/* A plain thread was suspended, or is suspended no more; both in the turn of ums_stop_begin, so the last one counts. */
-void ums_objects_thread_stands( uint32_t tid, int stands );
+/* A plain thread was suspended, or resumed, with that count before; both in the turn of ums_stop_begin. */
+void ums_objects_thread_suspended( uint32_t tid );
+void ums_objects_thread_resumed( uint32_t tid, uint32_t before );
 /* A worker is suspended no more. Its word tells that it was. The caller keeps its context. */
 void ums_objects_worker_resumed( struct ums_context *w );
 void ums_objects_worker_gone( struct ums_context *w );
@@ -223,7 +224,8 @@ void ums_object_time_over( struct ums_context *w, uint64_t word );
 int  ums_object_waits_init( void );             /* without */
 struct object_wait *ums_object_wait_record( struct ums_context *worker, uint32_t count );
 void ums_object_end_wait( struct object_wait *wait, ums_status status );
-/* With the lock: is the waiter suspended? Then it gets no signal: what it would get is for others, and stays if there are none. */
+/* With the lock: is the waiter suspended? Then a local object gives it no signal: what it would get is for others, and stays
+   if there are none. */
 int ums_object_waiter_stands( const struct object_wait *wait );
 void ums_object_leaves( struct object_wait *wait );
 void ums_object_hand_out( struct ums_object *o );

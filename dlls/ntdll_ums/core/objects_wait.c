@@ -110,7 +110,8 @@ int ums_object_waiter_stands( const struct object_wait *wait )
 }
 
 /* With the lock, for a waiter that stands no more. A thread that has signalled before has passed over it, and left the signal in the
-   object: so this looks. One that signals later sees that it does not stand. While it is pending its objects stay. */
+   object: so this looks. One that signals later sees that it does not stand. While it is pending its objects stay. Whether its
+   time is over comes after that, as at the host. */
 static void look_again( struct object_wait *wait )
 {
     uint32_t i;
@@ -147,12 +148,23 @@ void ums_objects_worker_resumed( struct ums_context *w )
     if (!w->object_wait && !wait_of( 0, w )) return;
     ums_objects_lock();
     if (w->object_wait) look_again( w->object_wait );
+    if (w->object_wait && is_pending( w->object_wait )) ums_timer_expect( ke_clock() );     /* ums_object_time_over has left it */
     if ((wait = wait_of( 0, w ))) look_again( wait );
     ums_objects_unlock();
 }
 
-/* A record that the thread gets later does not stand at first. */
-void ums_objects_thread_stands( uint32_t tid, int stands )
+void ums_objects_thread_suspended( uint32_t tid )
+{
+    struct object_wait *wait;
+
+    if (!atomic_load( &ums_objects_made ) || !wait_of( tid, NULL )) return;
+    ums_objects_lock();
+    if ((wait = wait_of( tid, NULL ))) wait->stands++;
+    ums_objects_unlock();
+}
+
+/* A record that the thread has got since does not stand. Another process may have resumed it, too. */
+void ums_objects_thread_resumed( uint32_t tid, uint32_t before )
 {
     struct object_wait *wait;
 
@@ -160,8 +172,9 @@ void ums_objects_thread_stands( uint32_t tid, int stands )
     ums_objects_lock();
     if ((wait = wait_of( tid, NULL )))
     {
-        wait->stands = (uint32_t)stands;
-        if (!stands) look_again( wait );
+        if (before <= 1) wait->stands = 0;
+        else if (wait->stands) wait->stands--;
+        if (!wait->stands) look_again( wait );
     }
     ums_objects_unlock();
 }
@@ -193,7 +206,7 @@ void ums_object_time_over( struct ums_context *w, uint64_t word )
 
     ums_objects_lock();
     wait = w->object_wait;
-    if (ums_wait_is( w, word ) && wait && is_pending( wait ))
+    if (ums_wait_is( w, word ) && wait && is_pending( wait ) && !ums_object_waiter_stands( wait ))
         ums_object_end_wait( wait, STATUS_TIMEOUT );
     ums_objects_unlock();
 }
@@ -223,6 +236,11 @@ int ums_object_wait_end( struct object_wait *wait, ums_status *status )
         return 1;
     }
     ums_objects_lock();
+    if (is_pending( wait ))
+    {
+        wait->stands = 0;                       /* it runs; whoever resumed it may not have come to that */
+        look_again( wait );
+    }
     if (is_pending( wait )) ums_object_end_wait( wait, STATUS_TIMEOUT );
     over = atomic_load( &wait->state ) == WAIT_OVER;
     if (!over) ums_object_leaves( wait );

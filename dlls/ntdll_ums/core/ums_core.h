@@ -611,6 +611,8 @@ void ums_thread_forget_hold( uint32_t tid );
 /* Around the suspension of another thread which may have to be resumed because of where it stands. In between, wait for
    nothing but that it stands still, and do not begin again. */
 void ums_stop_begin( void );
+/* The same around a resumption. */
+void ums_resume_begin( void );
 void ums_stop_end( void );
 
 #endif /* UMS_CORE_H */

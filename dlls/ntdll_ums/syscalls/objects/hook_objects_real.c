@@ -251,8 +251,7 @@ static void end_waits_for_all( struct ums_object *o )
         struct object_wait *wait = link->wait;
 
         next = link->next;
-        if (wait->all && wait->count > 1 && !ums_object_waiter_stands( wait ) && takes_all( wait ))
-            ums_object_end_wait( wait, STATUS_SUCCESS );
+        if (wait->all && wait->count > 1 && takes_all( wait )) ums_object_end_wait( wait, STATUS_SUCCESS );
     }
 }
 

@@ -54,7 +54,7 @@ static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_
     if (s) ums_preempter_begins( s );
     status = native( call );
     *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s );
-    if (!status && *leaves == LEAVES_NOT) ums_objects_thread_stands( tid, 1 );
+    if (!status && *leaves == LEAVES_NOT) ums_objects_thread_suspended( tid );
     if (s) ums_preempter_ends( s );
     ums_stop_end();
     ums_hold_self( self, -1 );
@@ -156,9 +156,9 @@ static NTSTATUS resume_in_turn( struct ums_call *call, uint32_t tid, struct ums_
     ums_call_args( call, args );
     args[1] = (uint64_t)(ULONG_PTR)&before;
     ums_hold_self( self, 1 );
-    ums_stop_begin();
+    ums_resume_begin();
     status = (NTSTATUS)ums_call_native( call, args );
-    if (!status && before == 1) ums_objects_thread_stands( tid, 0 );
+    if (!status) ums_objects_thread_resumed( tid, before );
     ums_stop_end();
     ums_hold_self( self, -1 );
     return status ? status : (NTSTATUS)ums_store_ulong( call->args[1], before );
@@ -229,7 +229,7 @@ static NTSTATUS resume_worker( struct ums_call *call, uint32_t tid, struct ums_c
         wait = !ums_give_up( begin, "the suspension of a worker, to resume it" );
     }
     ums_hold_self( self, -1 );                  /* it may be executed by now, and wait for this */
-    return alive ? status : native( call );
+    return alive ? status : resume_in_turn( call, tid, self );  /* it is a plain thread by now, or has ended */
 }
 
 uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
