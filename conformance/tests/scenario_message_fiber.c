@@ -4,7 +4,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows: B11, B20. The call that the window procedure belongs to, GetMessage, is still in progress when the procedure returns. The stack
+ * Rows: B11. The call that the window procedure belongs to, GetMessage, is still in progress when the procedure returns. The stack
  * of a fiber is most often above that of the thread, if it was made later.
  */
 #include "../umslib.h"

@@ -116,7 +116,7 @@ static DWORD WINAPI pulse_thread( void *arg )
 }
 
 /* PulseEvent releases all threads that wait for a manual-reset event [doc]. A worker waits, too, while its scheduler
-   stands still. */
+   stands still [guess]. */
 START_TEST( scenario_object_pulsed_late )
 {
     struct kit_worker *worker;

@@ -5,7 +5,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows: 3, B1. SuspendThread raises the count and ResumeThread lowers it [doc]: a thread that was suspended and resumed once each
+ * Rows: 3, 5 "suspended". SuspendThread raises the count and ResumeThread lowers it [doc]: a thread that was suspended and resumed once each
  * runs, in whatever order the two calls return.
  */
 #include "scenario_kit.h"

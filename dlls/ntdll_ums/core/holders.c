@@ -150,7 +150,8 @@ void ums_section_end( struct ums_section *section )
 #define MOMENT        500                       /* 50 us */
 
 /* The number of the turn, and the thread that has it; 0: none. With the number a waiter sees whether it is still the turn that it has
-   waited for: where many want it, one may wait long although each turn is short. */
+   waited for: where many want it, one may wait long although each turn is short. Both are in one word, so the exchange that takes
+   a turn over fails if that has ended, or is another one, since the look. Only its thread ends a turn, unless it was taken over. */
 static union
 {
     _Atomic uint64_t word;

@@ -405,7 +405,8 @@ static void take_off_list( struct keeper *k )
     if (k->owner.context) atomic_fetch_sub( &k->owner.context->mutants, 1 );
 }
 
-/* With the lock: whoever is ended behind it leaves a slot, but no mutant that nobody ever gets. */
+/* With the lock, and so once for each keeper. One on the list holds its mutant (KEEPER_HOLDS), and waits to be told. It is told before
+   the lock is given back: whoever is ended behind that leaves a slot, but no mutant that nobody ever gets. */
 static void leave_list( struct keeper *k, enum keeper_state how )
 {
     take_off_list( k );

@@ -43,7 +43,8 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
 /* A plain thread or a scheduler. Whoever suspends the carrier's worker meanwhile must not take the carrier for
    one that stands still for good, and leave the worker on it: the worker would run on, suspended. So until this
    suspension is final it counts as that of a preempter (ke_preempt), which tries again. The number is raised
-   before the thread is suspended, and memory of schedulers is never returned. */
+   before the thread is suspended, and memory of schedulers is never returned. If the suspension is final the thread does not
+   have the lock of local objects, which is taken for its wait: ums_let_leave would have found it there. */
 static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_scheduler *s,
                                 struct ums_context *self, enum leaves *leaves )
 {
