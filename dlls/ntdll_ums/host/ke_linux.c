@@ -23,7 +23,12 @@
 #include <string.h>
 #include "core/ums_core.h"
 #include "access.h"
+#include "auxv.h"
 #include "ke_win32.h"
+
+#define LINUX_READ  0
+#define LINUX_OPEN  2
+#define LINUX_CLOSE 3
 
 #define PAGE       0x1000
 #define MOST_PAGES 0x4000                       /* 64 MB: how far below an ELF header is searched */
@@ -270,6 +275,19 @@ const char *ke_find_linux( void )
         done = 1;
     }
     return why;
+}
+
+unsigned int ke_linux_auxv( uint64_t auxv[AUXV_MOST] )
+{
+    static const char path[] = "/proc/self/auxv";
+    int64_t file, size;
+
+    if (ke_find_linux()) return 0;
+    file = (int64_t)ums_linux_syscall( LINUX_OPEN, (uint64_t)(ULONG_PTR)path, 0, 0, 0 );
+    if (file < 0) return 0;
+    size = (int64_t)ums_linux_syscall( LINUX_READ, (uint64_t)file, (uint64_t)(ULONG_PTR)auxv, AUXV_MOST * sizeof(auxv[0]), 0 );
+    ums_linux_syscall( LINUX_CLOSE, (uint64_t)file, 0, 0, 0 );
+    return size < 0 ? 0 : (unsigned int)(size / sizeof(auxv[0]));
 }
 
 /* ---- threads that are in there ---- */

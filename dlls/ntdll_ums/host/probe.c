@@ -24,6 +24,7 @@
 #include "core/ums_core.h"
 #include "asm_offsets.h"
 #include "access.h"
+#include "auxv.h"
 #include "syscalls/hook/native.h"
 #include "ke_win32.h"
 #include "private/trace.h"
@@ -62,6 +63,15 @@ static const char *probe_xsave( void )
     return NULL;
 }
 
+/* That wrgsbase does not fault is not enough. In a paravirtualised guest it may be the machine below that allows it, and this kernel
+   gives the thread its old GS back when it runs next [seen: Linux 6.18 with PVM]. Linux says whether it keeps what is written. */
+static int kernel_keeps_gs( void )
+{
+    uint64_t auxv[AUXV_MOST], caps;
+
+    return auxv_find( auxv, ke_linux_auxv( auxv ), AUXV_HWCAP2, &caps ) && (caps & HWCAP2_FSGSBASE);
+}
+
 /* Does rdgsbase or wrgsbase fault? The kernel has to allow both. */
 static const char *probe_gs( void )
 {
@@ -69,7 +79,7 @@ static const char *probe_gs( void )
     uint64_t base;
 
     if (*(void **)((char *)teb + TEB_SELF) != teb) return "the TEB does not point at itself";
-    if (ums_setting( SETTING_GS )) ums_gs_by_syscall = 1;
+    if (ums_setting( SETTING_GS ) || !kernel_keeps_gs()) ums_gs_by_syscall = 1;
     else if (!ums_try_gs( &base )) ums_gs_by_syscall = 1;
     else if (base != (uint64_t)teb) return "GS does not point at the TEB";
     return NULL;

@@ -17,9 +17,7 @@
 #define UMS_RIGHTS_H
 
 #include <stdint.h>
-
-#define AUXV_END    0
-#define AUXV_SECURE 23                          /* AT_SECURE */
+#include "auxv.h"
 
 enum rights
 {
@@ -31,11 +29,10 @@ enum rights
 /* A whole vector of pairs: key, value. */
 static inline enum rights rights_by_auxv( const uint64_t *auxv, unsigned int count )
 {
-    unsigned int i;
+    uint64_t more;
 
-    for (i = 0; i + 1 < count && auxv[i] != AUXV_END; i += 2)
-        if (auxv[i] == AUXV_SECURE) return auxv[i + 1] ? RIGHTS_MORE : RIGHTS_OWN;
-    return RIGHTS_UNKNOWN;
+    if (!auxv_find( auxv, count, AUXV_SECURE, &more )) return RIGHTS_UNKNOWN;
+    return more ? RIGHTS_MORE : RIGHTS_OWN;
 }
 
 /* type: TOKEN_ELEVATION_TYPE: 1 default, 2 full, 3 limited; 0: it was not told */
