@@ -134,6 +134,8 @@ int64_t ke_clock( void )
 }
 
 _Atomic int fake_gave_up;
+_Atomic uint32_t fake_gone_thread;
+_Atomic int fake_is_warden;
 _Atomic(const char *) fake_gave_up_for;
 
 void ke_gave_up( const char *awaited )
@@ -214,6 +216,16 @@ void *ke_teb( void )
 uint32_t ke_thread_id( void )
 {
     return (uint32_t)syscall( SYS_gettid );
+}
+
+int ke_thread_is_gone( uint32_t tid )
+{
+    return tid == atomic_load( &fake_gone_thread );
+}
+
+int ke_is_warden( void )
+{
+    return atomic_load( &fake_is_warden );
 }
 
 uintptr_t ke_stack_base( void )

@@ -23,6 +23,8 @@ extern _Atomic int fake_errors;                 /* a promise of ke.h was broken 
 extern _Atomic int fake_events_open;
 extern _Atomic int fake_wakes;                  /* calls of ke_wake */
 extern _Atomic uint32_t fake_resumed;           /* the last thread that was resumed */
+extern _Atomic uint32_t fake_gone_thread;      /* the thread that has ended, or 0 */
+extern _Atomic int fake_is_warden;
 extern _Atomic int fake_gave_up;                /* calls of ke_gave_up */
 extern _Atomic(const char *) fake_gave_up_for;  /* the last one's reason */
 extern int fake_commit_fails;                   /* ke_commit refuses */

@@ -139,29 +139,70 @@ static void using_a_dead_one_again_ends( void **state )
 
 static void *stop_and_go( void *arg )
 {
-    (void)arg;
     ums_stop_begin();
+    *(uint32_t *)arg = ke_thread_id();
     return NULL;
 }
 
-/* It has been terminated in between. Its turn is over then, also if it should come back. */
-static void waiting_for_a_stop_ends( void **state )
+/* A thread that never ends its turn. Returns its id. */
+static uint32_t set_up_turn( void )
 {
     pthread_t thread;
+    uint32_t tid;
 
-    (void)state;
     set_up( WORKER_BLOCKED );
     fake_on_clock = NULL;
-    pthread_create( &thread, NULL, stop_and_go, NULL );
+    pthread_create( &thread, NULL, stop_and_go, &tid );
     pthread_join( thread, NULL );
     fake_on_clock = one_more_second;
-    ums_stop_begin();
-    assert_int_equal( seconds, 1 + 2 );         /* one, and no word: the thread may only be in a page fault */
+    return tid;
+}
+
+static void next_turns_begin_at_once( void )
+{
     ums_stop_end();
+    seconds = 0;
     ums_stop_begin();
     ums_stop_end();
-    assert_int_equal( seconds, 1 + 2 + 1 );     /* at once */
+    assert_int_equal( seconds, 1 );
+}
+
+static void waiting_for_a_turn_ends( void **state )
+{
+    (void)state;
+    set_up_turn();
+    ums_stop_begin();
+    assert_int_equal( atomic_load( &fake_gave_up ), 1 );
+    assert_non_null( strstr( atomic_load( &fake_gave_up_for ), "turn" ) );
+    assert_true( seconds > 10 );
+    next_turns_begin_at_once();
+    tear_down();
+}
+
+/* One, and no word. */
+static void a_turn_of_a_thread_that_is_gone_ends_after_a_second( void **state )
+{
+    (void)state;
+    atomic_store( &fake_gone_thread, set_up_turn() );
+    ums_stop_begin();
+    assert_int_equal( seconds, 1 + 1 );
+    next_turns_begin_at_once();
     assert_int_equal( atomic_load( &fake_gave_up ), 0 );
+    atomic_store( &fake_gone_thread, 0 );
+    tear_down();
+}
+
+/* A signal handler may be waiting for it, in the thread that is being stopped. */
+static void the_warden_waits_for_a_second( void **state )
+{
+    (void)state;
+    set_up_turn();
+    atomic_store( &fake_is_warden, 1 );
+    ums_stop_begin();
+    assert_int_equal( seconds, 1 + 1 );
+    next_turns_begin_at_once();
+    assert_int_equal( atomic_load( &fake_gave_up ), 0 );
+    atomic_store( &fake_is_warden, 0 );
     tear_down();
 }
 
@@ -174,7 +215,9 @@ int main( void )
         cmocka_unit_test( a_scheduler_keeps_what_it_may ),
         cmocka_unit_test( killing_ends ),
         cmocka_unit_test( using_a_dead_one_again_ends ),
-        cmocka_unit_test( waiting_for_a_stop_ends ),
+        cmocka_unit_test( waiting_for_a_turn_ends ),
+        cmocka_unit_test( a_turn_of_a_thread_that_is_gone_ends_after_a_second ),
+        cmocka_unit_test( the_warden_waits_for_a_second ),
     };
 
     fake_init();

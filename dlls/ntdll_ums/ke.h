@@ -58,6 +58,10 @@ size_t ke_tls_offset( void );
 void ke_set_current( struct ums_context *context );
 void *ke_teb( void );
 uint32_t ke_thread_id( void );
+/* Has the thread with this id ended? 0 also if another one has the id by now. Enters the kernel past the hook; keeps the last error. */
+int ke_thread_is_gone( uint32_t tid );
+/* Is the calling thread the one of ours that other threads wait for in signal handlers? */
+int ke_is_warden( void );
 
 /* The base of the stack that the calling thread has told its TEB of; 0: there is none. */
 uintptr_t ke_stack_base( void );

@@ -142,12 +142,13 @@ void ums_section_end( struct ums_section *section )
    Whoever waits for its turn may be stopped in that, and goes on: it may be in a section (holders), and this
    one then sees that. It waits without being woken, a moment at a time: so no wake-up can be lost.
 
-   A turn ends when the other thread has stopped. One that sleeps in a page fault may take long, one that asks the
-   warden in a signal handler needs it, which may be waiting for its turn, and a thread that another process has
-   terminated never ends its turn. So the wait for a turn is short. Whoever goes on without takes the risk that
-   two threads stop each other. */
-#define TURN_PATIENCE 10000000                  /* 100 ns: one second */
-#define MOMENT        500                       /* 50 us */
+   A turn ends when the other thread has stopped, which may take long: on a busy machine, or in a page fault. Two threads never
+   end theirs: one that another process has terminated, and one that waits for a thread which waits for the warden in a signal
+   handler, while the warden waits for its turn. So after a second, and again each second, a waiter looks whether the thread is gone, and
+   the warden goes on without: nobody in this process stops the warden, so it takes part in no circle of stops. Others give up after
+   UMS_PATIENCE, and then take the risk that two threads stop each other. */
+#define TURN_LOOK 10000000                      /* 100 ns: one second */
+#define MOMENT    500                           /* 50 us */
 
 /* The number of the turn, and the thread that has it; 0: none. With the number a waiter sees whether it is still the turn that it has
    waited for: where many want it, one may wait long although each turn is short. Both are in one word, so the exchange that takes
@@ -165,16 +166,26 @@ static uint64_t turn_of( uint64_t before, uint32_t tid )
     return ((before & ~(TURN_ONE - 1)) + TURN_ONE) | tid;
 }
 
-static void begin_turn( int64_t patience )
+/* The turn of this thread has not ended since then. Does the caller go on without its end? look: when it asks next. */
+static int takes_over( uint32_t tid, int64_t since, int64_t *look )
+{
+    int64_t now = ke_clock();
+
+    if (now < *look) return 0;
+    *look = now + TURN_LOOK;
+    return ke_thread_is_gone( tid ) || ke_is_warden() || ums_give_up( since, "the turn of a thread that stops another one" );
+}
+
+void ums_stop_begin( void )
 {
     uint64_t word = atomic_load( &turn.word ), seen = word;
     uint32_t tid = ke_thread_id();
     const int64_t moment = MOMENT;
-    int64_t since = ke_clock();
+    int64_t since = ke_clock(), look = since + TURN_LOOK;
 
     for (;;)
     {
-        if (!(uint32_t)word || (word == seen && ke_clock() - since > patience))
+        if (!(uint32_t)word || (word == seen && takes_over( (uint32_t)word, since, &look )))
         {
             if (atomic_compare_exchange_strong( &turn.word, &word, turn_of( word, tid ) )) return;
         }
@@ -186,19 +197,8 @@ static void begin_turn( int64_t patience )
         if (word == seen) continue;
         seen = word;
         since = ke_clock();
+        look = since + TURN_LOOK;
     }
-}
-
-void ums_stop_begin( void )
-{
-    begin_turn( TURN_PATIENCE );
-}
-
-/* A resumption stops nobody, so nobody waits for it in a circle, and it may wait longer: on a busy machine a thread may need more than
-   a second to stop, and this would undo that. */
-void ums_resume_begin( void )
-{
-    begin_turn( UMS_PATIENCE );
 }
 
 /* Somebody may have taken over. */

@@ -608,11 +608,9 @@ int  ums_thread_pauses( uint32_t tid );
 /* It has been waited for in vain. */
 void ums_thread_forget_hold( uint32_t tid );
 
-/* Around the suspension of another thread which may have to be resumed because of where it stands. In between, wait for
-   nothing but that it stands still, and do not begin again. */
+/* Around the suspension of another thread which may have to be resumed because of where it stands, and around a resumption, which
+   would undo that one. In between, wait for nothing but that it stands still, and do not begin again. */
 void ums_stop_begin( void );
-/* The same around a resumption. */
-void ums_resume_begin( void );
 void ums_stop_end( void );
 
 #endif /* UMS_CORE_H */

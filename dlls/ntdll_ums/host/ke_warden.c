@@ -174,6 +174,11 @@ enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, 
     return wait_for_answer( slot );
 }
 
+int ke_is_warden( void )
+{
+    return atomic_load( &warden_tid ) == GetCurrentThreadId();
+}
+
 /* The threads of workers and schedulers are watched where Linux tells of their ends, and somebody says
    when to look. */
 void ke_warden_start( void )

@@ -5,8 +5,15 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
+#define WIN32_NO_STATUS
 #include <windows.h>
+#undef WIN32_NO_STATUS
+#include <ntstatus.h>
 #include <winternl.h>
+#include <string.h>
+#include "asm_offsets.h"
+#include "ke.h"
+#include "syscalls/hook/native.h"
 #include "ke_win32.h"
 #include "thread.h"
 
@@ -24,6 +31,7 @@ NTSTATUS NTAPI NtCreateThreadEx( HANDLE *, ACCESS_MASK, void *, HANDLE, void *, 
                                  ULONG_PTR, SIZE_T, SIZE_T, void * );
 NTSTATUS NTAPI NtSetInformationThread( HANDLE, THREADINFOCLASS, void *, ULONG );
 NTSTATUS NTAPI NtResumeThread( HANDLE, ULONG * );
+NTSTATUS NTAPI NtOpenThread( HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, const CLIENT_ID * );
 PEB *WINAPI RtlGetCurrentPeb( void );           /* [seen], not in mingw-w64's headers */
 
 NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *param ), void *param,
@@ -53,6 +61,26 @@ int ums_thread_has_loader_lock( uint32_t tid )
     const RTL_CRITICAL_SECTION *lock = *(RTL_CRITICAL_SECTION *const *)(peb + PEB_LOADER_LOCK);
 
     return lock && (uint32_t)(ULONG_PTR)lock->OwningThread == tid;
+}
+
+/* The caller may be waiting for the lock of local objects, which the hook may need. The hook leaves NtOpenThread alone. */
+int ke_thread_is_gone( uint32_t tid )
+{
+    OBJECT_ATTRIBUTES attributes = { .Length = sizeof(attributes) };
+    const LARGE_INTEGER at_once = { .QuadPart = 0 };
+    uint64_t args[4 + CALL_STACK_ARGS] = { 0, 0, (uint64_t)(ULONG_PTR)&at_once };
+    CLIENT_ID id = { NULL, ULongToHandle( tid ) };
+    NTSTATUS status;
+    HANDLE thread;
+    int gone;
+
+    if ((status = NtOpenThread( &thread, SYNCHRONIZE, &attributes, &id ))) return status == STATUS_INVALID_CID;
+    args[0] = (uint64_t)(ULONG_PTR)thread;
+    gone = !(NTSTATUS)ums_native_call( "NtWaitForSingleObject", args );
+    memset( args, 0, sizeof(args) );
+    args[0] = (uint64_t)(ULONG_PTR)thread;
+    ums_native_call( "NtClose", args );
+    return gone;
 }
 
 /* ---- services ---- */

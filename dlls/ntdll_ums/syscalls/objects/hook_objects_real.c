@@ -27,8 +27,6 @@
 #define LOWEST_ADDRESS 0x10000
 #define HIGHEST_ADDRESS 0x7fffffff0000ull
 
-NTSTATUS NTAPI NtOpenThread( HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, const CLIENT_ID * );
-
 #define PATIENCE 1000000                        /* 100 ns: 100 ms */
 
 /* ---- the step ---- */
@@ -144,27 +142,7 @@ static void recover( void )
     if (being_told) tell_host( being_told, 1 );
 }
 
-/* The caller waits for the lock, so the wait here goes past the hook, which may need the lock. The hook
-   leaves NtOpenThread alone. The last error of the thread must not change. */
-static int is_gone( uint32_t tid )
-{
-    OBJECT_ATTRIBUTES attributes = { .Length = sizeof(attributes) };
-    const LARGE_INTEGER at_once = { .QuadPart = 0 };
-    struct ums_call wait = { .key = ums_object_wait_key() };
-    uint64_t args[UMS_MAX_ARGS] = { 0, 0, (uint64_t)(ULONG_PTR)&at_once };
-    CLIENT_ID id = { NULL, ULongToHandle( tid ) };
-    NTSTATUS status;
-    HANDLE thread;
-    int gone;
-
-    if ((status = NtOpenThread( &thread, SYNCHRONIZE, &attributes, &id ))) return status == STATUS_INVALID_CID;
-    args[0] = (uint64_t)(ULONG_PTR)thread;
-    gone = !ums_call_native( &wait, args );
-    drop( thread );
-    return gone;
-}
-
-const struct object_host ums_object_host = { copy, drop, ums_keepers_end, ums_keepers_move, is_gone, recover };
+const struct object_host ums_object_host = { copy, drop, ums_keepers_end, ums_keepers_move, ke_thread_is_gone, recover };
 
 void ums_object_make_real( uint64_t handle, enum naming naming, struct ums_context *self, uintptr_t sp )
 {

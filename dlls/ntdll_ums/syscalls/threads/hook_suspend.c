@@ -50,8 +50,8 @@ static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_
 {
     NTSTATUS status;
 
-    ums_hold_self( self, 1 );                   /* if it were stopped here, the number would stay up */
     ums_stop_begin();
+    ums_hold_self( self, 1 );                   /* if it were stopped here, the number would stay up */
     if (s) ums_preempter_begins( s );
     status = native( call );
     *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s );
@@ -156,8 +156,8 @@ static NTSTATUS resume_in_turn( struct ums_call *call, uint32_t tid, struct ums_
 
     ums_call_args( call, args );
     args[1] = (uint64_t)(ULONG_PTR)&before;
+    ums_stop_begin();
     ums_hold_self( self, 1 );
-    ums_resume_begin();
     status = (NTSTATUS)ums_call_native( call, args );
     if (!status) ums_objects_thread_resumed( tid, before );
     ums_stop_end();
