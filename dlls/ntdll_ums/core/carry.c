@@ -18,11 +18,25 @@
 #include "record/record.h"
 #include "state.h"
 
+/* Where GS is written by a system call, a thread that stops the scheduler of a worker that only yields finds it at the end of that
+   call: Linux stops a thread there, and it is in the middle of the switch. So it pauses here, where it carries nobody; nobody
+   waits for it here, so it may be suspended. If it is terminated here it is as if it had been in the first instruction of
+   SchedulerProc. */
+static __attribute__((noinline)) void pause_to_be_stopped( struct ums_scheduler *s )
+{
+    static const int64_t pause = 20000;             /* 100 ns: 2 ms */
+    static _Atomic uint32_t never;
+
+    atomic_store( &s->pause_wanted, 0 );
+    ke_wait( &never, 0, &pause );
+}
+
 /* The worker yields: the next scheduler that executes it resumes the user part. */
 void ums_left_yield( struct ums_scheduler *s, struct ums_context *w, uintptr_t param )
 {
     ums_note_by( s, w, EVENT_YIELD, 0 );
     worker_give_away( w );
+    if (atomic_load_explicit( &s->pause_wanted, memory_order_relaxed )) pause_to_be_stopped( s );
     ke_scheduler_upcall( s, REASON_YIELD, (uintptr_t)w, (void *)param );
 }
 

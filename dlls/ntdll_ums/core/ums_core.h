@@ -177,6 +177,9 @@ struct ums_scheduler
 
     _Atomic uint32_t preempters;                /* threads that have suspended this one for a moment:
                                                    PREEMPTERS_NOW, and how many ever; not reset */
+    _Atomic uint32_t pause_wanted;              /* by a thread that finds it in a switch again and again: it pauses
+                                                   once behind the next yield (carry.c). A flag that comes too
+                                                   late costs a pause in vain */
     struct ums_upcall upcall;                   /* written by the poster before posted, or by the
                                                    scheduler itself */
     _Atomic uint32_t posted;                    /* POST_*: MADE: upcall is complete (release / acquire).

@@ -38,7 +38,8 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     return (uint64_t)status;
 }
 
-#define TRIES 1000
+#define TRIES        1000
+#define ENOUGH_TRIES 8                          /* then a scheduler is asked to pause where it can be suspended */
 
 /* A plain thread or a scheduler. Whoever suspends the carrier's worker meanwhile must not take the carrier for
    one that stands still for good, and leave the worker on it: the worker would run on, suspended. So until this
@@ -80,7 +81,11 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     {
         status = try_to_suspend( call, tid, s, self, &leaves );
         if (leaves == LEAVES_NOT) return status;
-        if (leaves == LEAVES) ums_let_advance( tid, tries++ );
+        if (leaves == LEAVES)
+        {
+            if (s && tries >= ENOUGH_TRIES) atomic_store( &s->pause_wanted, 1 );
+            ums_let_advance( tid, tries++ );
+        }
         else
         {
             kept++;
