@@ -267,7 +267,7 @@ static int pauses;
 
 static int count_pause( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
-    if (!ums_carry || !timeout || atomic_load( word ) != value || upcalls[YIELD]) return 1;
+    if (!ums_carry || !timeout || atomic_load( word ) != value || upcalls[YIELD] > 1) return 1;
     assert_int_equal( state_of( context ), WORKER_READY );
     pauses++;
     return 0;
