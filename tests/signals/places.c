@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "signals.h"
+#include "../../dlls/ntdll_ums/host/auxv.h"
 
 static const char *const place_names[PLACES] =
     { "worker", "upcall", "switch", "hook", "call", "park", "ours", "system", "unix" };
@@ -135,15 +136,38 @@ void places_print( void )
     }
 }
 
+/* Where GS is written by a system call, Linux stops a carrier at the end of that call nearly always, wherever it aims. The file is
+   Linux's, so it is opened by the name that Wine has for it. If it cannot be read nothing is let off. */
+static int gs_by_syscall( void )
+{
+    uint64_t auxv[AUXV_MOST], caps;
+    DWORD size = 0;
+    HANDLE file = CreateFileA( "\\\\?\\unix\\proc\\self\\auxv", GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING,
+                               0, NULL );
+
+    if (file == INVALID_HANDLE_VALUE) return 0;
+    if (!ReadFile( file, auxv, sizeof(auxv), &size, NULL )) size = 0;
+    CloseHandle( file );
+    return size && !(auxv_find( auxv, size / sizeof(auxv[0]), AUXV_HWCAP2, &caps ) && (caps & HWCAP2_FSGSBASE));
+}
+
 int places_hit( int say )
 {
+    static int by_syscall = -1;
     unsigned int i;
     int hit = 1;
+
+    if (by_syscall < 0) by_syscall = gs_by_syscall();
 
     for (i = 0; i < sizeof(aims) / sizeof(aims[0]) && shared->carried; i++)
     {
         if (aims[i].storm != shared->storm) continue;
         if (shared->places[aims[i].target][aims[i].place]) continue;
+        if (by_syscall && aims[i].target == TARGET_SCHEDULER)
+        {
+            if (say) printf( "not asked, since GS is written by a system call: a scheduler at \"%s\"\n", place_names[aims[i].place] );
+            continue;
+        }
         hit = 0;
         if (say) printf( "FAIL no %s was found at \"%s\"\n", target_names[aims[i].target],
                          place_names[aims[i].place] );
