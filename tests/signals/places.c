@@ -136,7 +136,7 @@ void places_print( void )
     }
 }
 
-/* Where GS is written by a system call, Linux stops a carrier at the end of that call nearly always, wherever it aims. The file is
+/* Where GS is written by a system call, Linux stops a carrier at the end of that call nearly always, but for where it sleeps. The file is
    Linux's, so it is opened by the name that Wine has for it. If it cannot be read nothing is let off. */
 static int gs_by_syscall( void )
 {
@@ -158,12 +158,11 @@ int places_hit( int say )
     int hit = 1;
 
     if (by_syscall < 0) by_syscall = gs_by_syscall();
-
     for (i = 0; i < sizeof(aims) / sizeof(aims[0]) && shared->carried; i++)
     {
         if (aims[i].storm != shared->storm) continue;
         if (shared->places[aims[i].target][aims[i].place]) continue;
-        if (by_syscall && aims[i].target == TARGET_SCHEDULER)
+        if (by_syscall && aims[i].target == TARGET_SCHEDULER && aims[i].place != PLACE_PARK)
         {
             if (say) printf( "not asked, since GS is written by a system call: a scheduler at \"%s\"\n", place_names[aims[i].place] );
             continue;

@@ -20,7 +20,8 @@
 
 /* Where GS is written by a system call, a thread that stops the scheduler of a worker that only yields finds it at the end of that
    call: Linux stops a thread there, and it is in the middle of the switch. So it pauses here, where it carries nobody; nobody
-   waits for it here, so it may be suspended. If it is terminated here it is as if it had been in the first instruction of
+   waits for it here, so it may be suspended. Only this thread takes the flag back. One that is set behind the look is seen at the next
+   yield, one that is set twice costs one pause; nobody waits for the pause, it only makes the next try likely to succeed. If it is terminated here it is as if it had been in the first instruction of
    SchedulerProc. */
 static __attribute__((noinline)) void pause_to_be_stopped( struct ums_scheduler *s )
 {

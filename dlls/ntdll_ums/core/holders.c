@@ -145,8 +145,9 @@ void ums_section_end( struct ums_section *section )
    A turn ends when the other thread has stopped, which may take long: on a busy machine, or in a page fault. Two threads never
    end theirs: one that another process has terminated, and one that waits for a thread which waits for the warden in a signal
    handler, while the warden waits for its turn. So after a second, and again each second, a waiter looks whether the thread is gone, and
-   the warden goes on without: nobody in this process stops the warden, so it takes part in no circle of stops. Others give up after
-   UMS_PATIENCE, and then take the risk that two threads stop each other. */
+   the warden takes the turn over: nobody in this process stops the warden, so it takes part in no circle of stops. But it ends the turn for
+   all, so a resumption may come into the stop that it was taken from. Others give up after UMS_PATIENCE for one turn, and then take
+   the risk that two threads stop each other. Many turns have no limit in all. */
 #define TURN_LOOK 10000000                      /* 100 ns: one second */
 #define MOMENT    500                           /* 50 us */
 

@@ -174,6 +174,8 @@ enum ke_answer ke_warden_ask( struct ums_context *w, enum ke_question question, 
     return wait_for_answer( slot );
 }
 
+/* The id is stored before the warden does anything else. It is an old one only while no warden lives; a thread that has the same id then
+   waits less long for its turn. */
 int ke_is_warden( void )
 {
     return atomic_load( &warden_tid ) == GetCurrentThreadId();

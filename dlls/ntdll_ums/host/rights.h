@@ -26,7 +26,7 @@ enum rights
     RIGHTS_MORE
 };
 
-/* A whole vector of pairs: key, value. */
+/* auxv, count: as in auxv_find */
 static inline enum rights rights_by_auxv( const uint64_t *auxv, unsigned int count )
 {
     uint64_t more;
