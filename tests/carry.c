@@ -263,35 +263,6 @@ static void a_token_alone_does_not_wake_it( void **state )
     assert_int_equal( upcalls[YIELD], 1 );
 }
 
-static int pauses;
-
-static int count_pause( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
-{
-    if (!ums_carry || !timeout || atomic_load( word ) != value || upcalls[YIELD] > 1) return 1;
-    assert_int_equal( state_of( context ), WORKER_READY );
-    pauses++;
-    return 0;
-}
-
-static void yield_when_asked_to_pause( void *param )
-{
-    atomic_store( &((struct ums_context *)ke_current())->owner->pause_wanted, 1 );
-    fake_yield( param );
-    fake_yield( param );
-}
-
-/* Whoever wants to suspend it may take it for the whole of the pause as carrying nobody. */
-static void its_scheduler_pauses_once_behind_a_yield( void **state )
-{
-    (void)state;
-    pauses = 0;
-    fake_on_wait = count_pause;
-    run( yield_when_asked_to_pause, run_to_end );
-    fake_on_wait = NULL;
-    assert_int_equal( upcalls[YIELD], 2 );
-    if (ums_carry) assert_int_equal( pauses, 1 );
-}
-
 /* ---- suspended on its carrier ---- */
 
 static _Atomic int stage;
@@ -498,13 +469,14 @@ static void a_killed_scheduler_gives_its_worker_back( void **state )
     while (atomic_load( &stage ) != 1) sched_yield();
     atomic_store( &doomed->exit_status, 77 );
     atomic_store( &doomed->killed, 1 );
-    ums_context_suspending( context, &word );
+    ums_context_suspending( context, 0, &word );
     ums_worker_stopped( context );
     pthread_join( scheduler, &status );
     assert_int_equal( (uintptr_t)status, 77 );
     assert_int_equal( upcalls[BLOCKED], 0 );
     assert_int_equal( state_of( context ), WORKER_BLOCKED );
-    ums_worker_queue_stopped( context, ums_context_suspend_made( context, 0 ) );
+    ums_context_suspend_made( context, 0, &word );
+    ums_worker_queue_stopped( context, word );
     atomic_store( &flag, 1 );
     assert_int_equal( fake_scheduler_enter( list, run_to_end, NULL ), STATUS_SUCCESS );
     pthread_join( worker.thread, NULL );
@@ -646,7 +618,6 @@ int main( void )
         cmocka_unit_test( in_a_section_it_is_home_and_busy ),
         cmocka_unit_test( who_has_to_stay_home_does ),
         cmocka_unit_test( a_token_alone_does_not_wake_it ),
-        cmocka_unit_test( its_scheduler_pauses_once_behind_a_yield ),
         cmocka_unit_test( whoever_ends_is_found_to_the_last ),
         cmocka_unit_test( suspending_an_orphan_ends ),
         cmocka_unit_test( a_killed_orphan_is_delivered ),

@@ -190,22 +190,46 @@ static void a_resume_waits_for_a_suspension( void **state )
     uint64_t word;
 
     (void)state;
-    assert_int_equal( ums_context_suspending( context, &word ), 0 );
+    assert_int_equal( ums_context_suspending( context, 0, &word ), 0 );
     assert_int_equal( flag( context, IS_SUSPENDED ), 1 );
     assert_int_equal( ums_context_resumed( context, 1, &word ), SUSPEND_WAIT );
-    assert_int_equal( ums_context_suspending( context, &word ), 1 );
-    ums_context_suspend_made( context, 1 );
+    assert_int_equal( ums_context_suspending( context, 0, &word ), 1 );
+    ums_context_suspend_made( context, 1, &word );
     assert_int_equal( ums_context_resumed( context, 1, &word ), SUSPEND_WAIT );
-    ums_context_suspend_made( context, 0 );
+    ums_context_suspend_made( context, 0, &word );
     assert_int_equal( ums_context_resumed( context, 1, &word ), 1 );
     assert_true( word == atomic_load( &context->word ) );
     assert_int_equal( ums_context_resumed( context, 1, &word ), 0 );
     assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
-    /* but not for ever */
-    assert_int_equal( ums_context_suspending( context, &word ), 0 );
-    assert_int_equal( ums_context_resumed( context, 0, &word ), 1 );
-    ums_context_suspend_made( context, 1 );
-    assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
+    ums_context_delete( context );
+}
+
+/* But not for ever. The suspension that it has not waited for is told so when it ends, made or not, and the others count. */
+static void a_resume_that_gave_up_makes_one_void( void **state )
+{
+    struct ums_context *context = create();
+    uint64_t before = atomic_load( &context->word ), word;
+    int made;
+
+    (void)state;
+    for (made = 0; made < 2; made++)
+    {
+        assert_int_equal( ums_context_suspending( context, 0, &word ), 0 );
+        assert_int_equal( ums_context_resumed( context, 0, &word ), 1 );
+        assert_int_equal( ums_context_suspending( context, 0, &word ), 0 );
+        assert_false( ums_context_suspend_made( context, made, &word ) );
+        assert_int_equal( word_suspended( word ), 1 );
+        assert_true( ums_context_suspend_made( context, 1, &word ) );
+        assert_true( word == atomic_load( &context->word ) );
+        assert_int_equal( ums_context_resumed( context, 1, &word ), 1 );
+        assert_true( atomic_load( &context->word ) == before );
+    }
+    /* one that was made before was resumed, and not the one that is being made */
+    assert_int_equal( ums_context_suspended( context ), 0 );
+    assert_int_equal( ums_context_suspending( context, 0, &word ), 1 );
+    assert_int_equal( ums_context_resumed( context, 0, &word ), 2 );
+    assert_true( ums_context_suspend_made( context, 1, &word ) );
+    assert_int_equal( ums_context_resumed( context, 1, &word ), 1 );
     ums_context_delete( context );
 }
 
@@ -219,11 +243,12 @@ static void suspensions_have_a_limit( void **state )
     (void)state;
     for (i = 0; i < SUSPEND_MAX; i++) assert_int_equal( ums_context_suspended( context ), i );
     assert_int_equal( ums_context_suspended( context ), SUSPEND_MAX );
-    assert_int_equal( ums_context_suspending( context, &word ), SUSPEND_MAX );
+    assert_int_equal( ums_context_suspending( context, 0, &word ), SUSPEND_MAX );
     for (i = SUSPEND_MAX; i > 0; i--) assert_int_equal( ums_context_resumed( context, 1, &word ), i );
-    for (i = 0; i < 15; i++) assert_int_equal( ums_context_suspending( context, &word ), i );
-    assert_int_equal( ums_context_suspending( context, &word ), SUSPEND_WAIT );
-    for (i = 0; i < 15; i++) ums_context_suspend_made( context, 0 );
+    for (i = 0; i < 15; i++) assert_int_equal( ums_context_suspending( context, 0, &word ), i );
+    assert_int_equal( ums_context_suspending( context, 0, &word ), SUSPEND_WAIT );
+    assert_int_equal( ums_context_suspending( context, 1, &word ), SUSPEND_WAIT );
+    for (i = 0; i < 15; i++) ums_context_suspend_made( context, 0, &word );
     assert_true( atomic_load( &context->word ) == before );
     ums_context_delete( context );
 }
@@ -242,15 +267,17 @@ static void a_hold_is_no_suspension( void **state )
     assert_int_equal( flag( context, IS_SUSPENDED ), 0 );
     assert_int_equal( ums_context_hold( context, HOLD_ANY, 0, &word ), HOLD_WAIT );
     assert_int_equal( ums_context_resumed( context, 1, &word ), 0 );
-    assert_int_equal( ums_context_suspending( context, &word ), SUSPEND_WAIT );
+    assert_int_equal( ums_context_suspending( context, 0, &word ), SUSPEND_WAIT );
+    assert_int_equal( ums_context_suspending( context, 1, &word ), 0 );
+    ums_context_suspend_made( context, 0, &word );
     assert_int_equal( ums_context_suspended( context ), 0 );    /* one that exists already */
     assert_int_equal( ums_context_resumed( context, 1, &word ), SUSPEND_WAIT );
     ums_context_let_go( context );
-    assert_int_equal( ums_context_suspending( context, &word ), 1 );
+    assert_int_equal( ums_context_suspending( context, 0, &word ), 1 );
     assert_int_equal( ums_context_hold( context, HOLD_ANY, 0, &word ), HOLD_WAIT );
     assert_int_equal( ums_context_hold( context, HOLD_ANY, 1, &word ), HOLD_TAKEN );
     ums_context_let_go( context );
-    ums_context_suspend_made( context, 0 );
+    ums_context_suspend_made( context, 0, &word );
     assert_int_equal( ums_context_hold( context, HOLD_STILL, 0, &word ), HOLD_TAKEN );
     ums_context_let_go( context );
     assert_int_equal( ums_context_resumed( context, 1, &word ), 1 );
@@ -432,6 +459,7 @@ int main( void )
         cmocka_unit_test( suspension_is_counted ),
         cmocka_unit_test( who_has_ended_is_not_suspended ),
         cmocka_unit_test( a_resume_waits_for_a_suspension ),
+        cmocka_unit_test( a_resume_that_gave_up_makes_one_void ),
         cmocka_unit_test( suspensions_have_a_limit ),
         cmocka_unit_test( a_hold_is_no_suspension ),
         cmocka_unit_test( only_a_live_context_is_held ),

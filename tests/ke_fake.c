@@ -135,6 +135,7 @@ int64_t ke_clock( void )
 
 _Atomic int fake_gave_up;
 _Atomic uint32_t fake_gone_thread;
+_Thread_local void (*fake_on_asked_gone)( void );
 _Atomic int fake_is_warden;
 _Atomic(const char *) fake_gave_up_for;
 
@@ -220,6 +221,7 @@ uint32_t ke_thread_id( void )
 
 int ke_thread_is_gone( uint32_t tid )
 {
+    if (fake_on_asked_gone) fake_on_asked_gone();
     return tid == atomic_load( &fake_gone_thread );
 }
 

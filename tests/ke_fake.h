@@ -24,6 +24,7 @@ extern _Atomic int fake_events_open;
 extern _Atomic int fake_wakes;                  /* calls of ke_wake */
 extern _Atomic uint32_t fake_resumed;           /* the last thread that was resumed */
 extern _Atomic uint32_t fake_gone_thread;      /* the thread that has ended, or 0 */
+extern _Thread_local void (*fake_on_asked_gone)( void );      /* called by ke_thread_is_gone */
 extern _Atomic int fake_is_warden;
 extern _Atomic int fake_gave_up;                /* calls of ke_gave_up */
 extern _Atomic(const char *) fake_gave_up_for;  /* the last one's reason */

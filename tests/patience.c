@@ -45,14 +45,19 @@ static void set_up( uint64_t word )
     fake_on_clock = one_more_second;
 }
 
-/* It was waited for, for ten seconds, and once; and that was said. */
-static void assert_gave_up( const char *about )
+/* It was waited for so long, and once; and that was said. */
+static void assert_gave_up_after( int64_t patience, const char *about )
 {
     fake_on_clock = NULL;
     atomic_store( &fake_preempt_wanted, NULL );
     assert_int_equal( atomic_load( &fake_gave_up ), 1 );
     assert_non_null( strstr( atomic_load( &fake_gave_up_for ), about ) );
-    assert_int_equal( seconds, 1 + 11 );
+    assert_int_equal( seconds, 1 + patience + 1 );
+}
+
+static void assert_gave_up( const char *about )
+{
+    assert_gave_up_after( 10, about );
 }
 
 static void tear_down( void )
@@ -101,6 +106,24 @@ static void a_scheduler_keeps_what_it_may( void **state )
     tear_down();
 }
 
+static int64_t one_more_hour( int64_t now )
+{
+    (void)now;
+    return ++seconds * 3600 * SECOND;
+}
+
+/* A debugger has stopped the process again and again. An hour that nobody looked in is one second. */
+static void time_in_which_nobody_looks_does_not_count( void **state )
+{
+    (void)state;
+    set_up( WORKER_CARRIED );
+    fake_on_clock = one_more_hour;
+    ums_context_suspended( context );
+    assert_int_equal( ums_worker_stopped( context ), 0 );
+    assert_gave_up( "suspended worker" );
+    tear_down();
+}
+
 /* The carrier is left to see to the rest. */
 static void killing_ends( void **state )
 {
@@ -124,17 +147,24 @@ static void using_a_dead_one_again_ends( void **state )
     ums_list_unref( list );
     ums_list_will_push( list, context );
     assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_INVALID_PARAMETER );
-    assert_gave_up( "dead worker" );
+    assert_gave_up_after( 30, "dead worker" );
     ums_list_push( list, context );
     assert_int_equal( ums_list_wait( list, &zero, &first ), STATUS_SUCCESS );
     atomic_store( &fake_gave_up, 0 );
     seconds = 0;
     fake_on_clock = one_more_second;
     assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_INVALID_PARAMETER );
-    assert_gave_up( "dead worker" );
+    assert_gave_up_after( 30, "dead worker" );
     ums_context_unref( context );               /* that of the first life's thread */
     assert_int_equal( ums_worker_bind( context, list, NULL, NULL, &w ), STATUS_SUCCESS );
     tear_down();
+}
+
+static int held_in_look;
+
+static void note_hold( void )
+{
+    held_in_look = ums_thread_holds( ke_thread_id() );
 }
 
 static void *stop_and_go( void *arg )
@@ -192,17 +222,68 @@ static void a_turn_of_a_thread_that_is_gone_ends_after_a_second( void **state )
     tear_down();
 }
 
-/* A signal handler may be waiting for it, in the thread that is being stopped. */
-static void the_warden_waits_for_a_second( void **state )
+/* If this thread were terminated in the look, its handle would stay open. */
+static void a_waiting_thread_is_not_terminated_while_it_looks( void **state )
 {
+    (void)state;
+    fake_on_asked_gone = note_hold;
+    a_turn_of_a_thread_that_is_gone_ends_after_a_second( state );
+    fake_on_asked_gone = NULL;
+    assert_true( held_in_look );
+    assert_false( ums_thread_holds( ke_thread_id() ) );
+}
+
+/* A signal handler may be waiting for it, in the thread that is being stopped. It does not wait for that turn a second time, and
+   does not end it: others still wait for it, so that nothing undoes the stop. */
+static void the_warden_goes_on_beside_a_turn_after_a_second( void **state )
+{
+    int i;
+
     (void)state;
     set_up_turn();
     atomic_store( &fake_is_warden, 1 );
+    for (i = 0; i < 2; i++)
+    {
+        ums_stop_begin();
+        assert_int_equal( seconds, 1 + 1 + i );
+        ums_stop_end();
+    }
+    atomic_store( &fake_is_warden, 0 );
+    seconds = 0;
+    ums_stop_begin();
+    assert_true( seconds > 10 );
+    next_turns_begin_at_once();
+    tear_down();
+}
+
+/* The thread whose turn it was is gone, and this one has got its id. */
+static void a_thread_does_not_wait_for_its_own_turn( void **state )
+{
+    (void)state;
+    set_up( WORKER_BLOCKED );
+    ums_stop_begin();
+    next_turns_begin_at_once();
+    seconds = 0;
+    ums_stop_begin();
     ums_stop_begin();
     assert_int_equal( seconds, 1 + 1 );
     next_turns_begin_at_once();
+    tear_down();
+}
+
+/* Whoever has counted something does not wait longer; and it must not end the turn of another one. */
+static void a_try_is_over_after_two_seconds( void **state )
+{
+    (void)state;
+    set_up_turn();
+    assert_int_equal( ums_stop_try(), 0 );
+    assert_true( seconds > 2 && seconds < 10 );
     assert_int_equal( atomic_load( &fake_gave_up ), 0 );
-    atomic_store( &fake_is_warden, 0 );
+    ums_stop_begin();                           /* it was left to its thread */
+    assert_int_equal( atomic_load( &fake_gave_up ), 1 );
+    next_turns_begin_at_once();
+    assert_int_equal( ums_stop_try(), 1 );
+    ums_stop_end();
     tear_down();
 }
 
@@ -213,11 +294,15 @@ int main( void )
         cmocka_unit_test( suspending_ends ),
         cmocka_unit_test( resuming_its_scheduler_ends ),
         cmocka_unit_test( a_scheduler_keeps_what_it_may ),
+        cmocka_unit_test( time_in_which_nobody_looks_does_not_count ),
         cmocka_unit_test( killing_ends ),
         cmocka_unit_test( using_a_dead_one_again_ends ),
         cmocka_unit_test( waiting_for_a_turn_ends ),
         cmocka_unit_test( a_turn_of_a_thread_that_is_gone_ends_after_a_second ),
-        cmocka_unit_test( the_warden_waits_for_a_second ),
+        cmocka_unit_test( a_waiting_thread_is_not_terminated_while_it_looks ),
+        cmocka_unit_test( the_warden_goes_on_beside_a_turn_after_a_second ),
+        cmocka_unit_test( a_thread_does_not_wait_for_its_own_turn ),
+        cmocka_unit_test( a_try_is_over_after_two_seconds ),
     };
 
     fake_init();

@@ -88,6 +88,7 @@ ums_add_white_box(handle_kinds)
 ums_add_white_box(holders)
 ums_add_white_box(objects)
 ums_add_white_box(patience)
+ums_add_white_box(pause)
 ums_add_white_box(killed)
 # each steps through the code for twenty seconds; the same with TSan takes eight, and every check also has larger steps with ASan
 set_tests_properties(white_box.killed.handoff.asan white_box.killed.carry.asan PROPERTIES LABELS "white_box;long")

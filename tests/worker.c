@@ -286,10 +286,10 @@ static void a_worker_that_is_being_suspended_is_not_taken( void **state )
     ums_worker_bind( context, list, NULL, NULL, &w );
     w->owner = &waiting;
     atomic_store( &w->word, (atomic_load( &w->word ) & ~WORD_STATE) | WORKER_RUNNING );
-    ums_context_suspending( w, &word );
+    ums_context_suspending( w, 0, &word );
     ums_worker_kept( w );
     assert_int_equal( state_of( w ), WORKER_RUNNING );
-    ums_context_suspend_made( w, 1 );
+    ums_context_suspend_made( w, 1, &word );
     atomic_store( &w->self_suspending, 1 );
     ums_worker_kept( w );
     assert_int_equal( state_of( w ), WORKER_RUNNING );

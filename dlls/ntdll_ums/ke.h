@@ -113,7 +113,7 @@ void ke_report_fault( struct ums_context *w, uint64_t word, const struct ke_plac
 /* Resume the worker's thread, which another thread has suspended. Enters the kernel. */
 void ke_resume_thread( const struct ums_context *w, uint32_t tid );
 
-/* The awaited thing did not happen within UMS_PATIENCE (core/patience.h): log it. Enters the kernel. */
+/* The awaited thing did not happen in time (core/patience.h): log it. Enters the kernel. */
 void ke_gave_up( const char *awaited );
 
 /* End the calling thread without notifying anybody. */

@@ -157,14 +157,14 @@ static void call_suspend( struct model *m )
     if (!m || m->state < QUEUED || m->state == DEAD || m->state == DEAD_QUEUED || m->suspended > 3)
         return;
     if (m->state == EXECUTED && m->slot == atomic_load( &fuzz_baton )) return;       /* itself */
-    count = ums_context_suspending( m->context, &word );
+    count = ums_context_suspending( m->context, 0, &word );
     fuzz_expect( count == (uint32_t)m->suspended, "suspensions", count, m->suspended );
     if (m->state == EXECUTED) model_stopped( m, &fuzz_slots[m->slot] );
     m->suspended++;
     if (word_state( word ) == WORKER_RUNNING) fake_suspend_thread( m->context );
     if (count || !(word & WORD_STOPPED)) ums_worker_stopped( m->context );
     while (ums_worker_is_carried( m->context )) sched_yield();  /* it has seen it, and is leaving */
-    ums_context_suspend_made( m->context, 1 );
+    fuzz_expect( ums_context_suspend_made( m->context, 1, &word ), "a suspension that counts", 0, 1 );
 }
 
 void call_resume( struct model *m )

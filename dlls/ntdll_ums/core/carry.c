@@ -21,9 +21,9 @@
 /* Where GS is written by a system call, a thread that stops the scheduler of a worker that only yields finds it at the end of that
    call: Linux stops a thread there, and it is in the middle of the switch. So it pauses here, where it carries nobody; nobody
    waits for it here, so it may be suspended. Only this thread takes the flag back. One that is set behind the look is seen at the next
-   yield, one that is set twice costs one pause; nobody waits for the pause, it only makes the next try likely to succeed. If it is terminated here it is as if it had been in the first instruction of
-   SchedulerProc. */
-static __attribute__((noinline)) void pause_to_be_stopped( struct ums_scheduler *s )
+   upcall, one that is set twice costs one pause; nobody waits for the pause, it only makes the next try likely to succeed. If it is
+   terminated here it is as if it had been in the first instruction of SchedulerProc. */
+__attribute__((noinline)) void ums_pause_to_be_stopped( struct ums_scheduler *s )
 {
     static const int64_t pause = 20000;             /* 100 ns: 2 ms */
     static _Atomic uint32_t never;
@@ -37,8 +37,7 @@ void ums_left_yield( struct ums_scheduler *s, struct ums_context *w, uintptr_t p
 {
     ums_note_by( s, w, EVENT_YIELD, 0 );
     worker_give_away( w );
-    if (atomic_load_explicit( &s->pause_wanted, memory_order_relaxed )) pause_to_be_stopped( s );
-    ke_scheduler_upcall( s, REASON_YIELD, (uintptr_t)w, (void *)param );
+    carrier_upcall( s, REASON_YIELD, (uintptr_t)w, (void *)param );
 }
 
 /* From here on the worker runs at home. */
@@ -86,7 +85,7 @@ void ums_left_blocked( struct ums_scheduler *s, struct ums_context *w, uintptr_t
     scheduler_expect( s, 0 );
     send_home( w, WORKER_BLOCKED, 0 );
     atomic_store( &s->posted, POST_NONE );
-    ke_scheduler_upcall( s, REASON_BLOCKED, payload, NULL );
+    carrier_upcall( s, REASON_BLOCKED, payload, NULL );
 }
 
 /* Another thread has suspended the worker, or holds it. A resume that came before the exchange
@@ -110,5 +109,5 @@ void ums_left_preempted( struct ums_scheduler *s, struct ums_context *w, uintptr
         ke_end_thread( status );
     }
     atomic_store( &s->posted, POST_NONE );
-    ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
+    carrier_upcall( s, REASON_BLOCKED, PAYLOAD_INTERRUPT, NULL );
 }

@@ -171,30 +171,37 @@ uint32_t ums_context_suspended( struct ums_context *context )
 /* Not while the worker is held, nor is it held while a suspension is made: each waits for the other, and counts in the
    same word. A suspension that finds the worker busy is undone. If a hold stopped the worker in between, it would rely on
    that suspension, and resume the thread of a stopped worker. Both counts are in one word and change by exchange, so one of
-   the two sees the other. Nobody is woken: whoever waits looks again, for UMS_PATIENCE at most, and takes that risk then,
-   because the other thread may have been stopped for good. */
-uint32_t ums_context_suspending( struct ums_context *context, uint64_t *left )
+   the two sees the other. Nobody is woken: whoever waits looks again, for UMS_MORE_PATIENCE at most, and takes that risk
+   then, because the other thread may have been stopped for good. */
+uint32_t ums_context_suspending( struct ums_context *context, int join, uint64_t *left )
 {
     uint64_t word = atomic_load( &context->word );
 
     do
     {
         if (word_suspended( word ) == SUSPEND_MAX) return SUSPEND_MAX;
-        if ((word & WORD_HOLD) || (word & WORD_SUSPENDING) == WORD_SUSPENDING) return SUSPEND_WAIT;
+        if (((word & WORD_HOLD) && !join) || (word & WORD_SUSPENDING) == WORD_SUSPENDING) return SUSPEND_WAIT;
     }
     while (!atomic_compare_exchange_weak( &context->word, &word, word + SUSPENDED_ONE + SUSPENDING_ONE ));
     *left = word + SUSPENDED_ONE + SUSPENDING_ONE;
     return word_suspended( word );
 }
 
-/* The context may belong to another thread by now, whose count starts at 0. */
-uint64_t ums_context_suspend_made( struct ums_context *context, int made )
+/* The count includes those that are being made. If it is lower than their number, a resume has given up waiting for one of them. Which
+   one does not matter: the next that ends is void. One whose thread was terminated never ends, and is void as well as any. */
+int ums_context_suspend_made( struct ums_context *context, int made, uint64_t *left )
 {
     uint64_t word = atomic_load( &context->word ), less;
+    int counts;
 
-    do less = SUSPENDING_ONE + (!made && word_suspended( word ) ? SUSPENDED_ONE : 0);
+    do
+    {
+        counts = word_suspended( word ) >= word_suspending( word );
+        less = SUSPENDING_ONE + (!made && counts ? SUSPENDED_ONE : 0);
+    }
     while (!atomic_compare_exchange_weak( &context->word, &word, word - less ));
-    return word - less;
+    *left = word - less;
+    return counts;
 }
 
 uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *left )

@@ -140,15 +140,18 @@ void ums_section_end( struct ums_section *section )
    that the other one has to go on. So one does it at a time. Nobody in this process suspends or terminates it
    meanwhile, because that would be another stop; but for those that have tried in vain and let the host do it.
    Whoever waits for its turn may be stopped in that, and goes on: it may be in a section (holders), and this
-   one then sees that. It waits without being woken, a moment at a time: so no wake-up can be lost.
+   one then sees that. It waits without being woken, a moment at a time: so no wake-up can be lost. It is not counted anywhere yet,
+   so nobody waits for it (hold.c); ke_preempt, which is called when something is counted, waits for a short time only.
 
-   A turn ends when the other thread has stopped, which may take long: on a busy machine, or in a page fault. Two threads never
+   A turn ends when the other thread has stopped, which may take long: on a busy machine, or in a page fault; or when a debugger
+   has stopped its thread. The lock of local objects is waited for in turns, by whoever resumes a thread. Two threads never
    end theirs: one that another process has terminated, and one that waits for a thread which waits for the warden in a signal
    handler, while the warden waits for its turn. So after a second, and again each second, a waiter looks whether the thread is gone, and
-   the warden takes the turn over: nobody in this process stops the warden, so it takes part in no circle of stops. But it ends the turn for
-   all, so a resumption may come into the stop that it was taken from. Others give up after UMS_PATIENCE for one turn, and then take
-   the risk that two threads stop each other. Many turns have no limit in all. */
+   the warden goes on beside the turn, and does not wait for that turn again: nobody in this process stops the warden, so it takes
+   part in no circle of stops. The turn stays with its thread, so no resumption comes into its stop. Others give up after UMS_PATIENCE
+   for one turn, and then take the risk that two threads stop each other. Many turns have no limit in all. */
 #define TURN_LOOK 10000000                      /* 100 ns: one second */
+#define TRY       20000000                      /* two seconds: longer than it takes to look whether a thread is gone */
 #define MOMENT    500                           /* 50 us */
 
 /* The number of the turn, and the thread that has it; 0: none. With the number a waiter sees whether it is still the turn that it has
@@ -160,6 +163,8 @@ static union
     _Atomic uint32_t tid;                       /* its lower half */
 } turn;
 
+static _Atomic uint64_t passed;                 /* the turn that the warden has gone on beside; only a warden uses it, and one at a time */
+
 #define TURN_ONE ((uint64_t)1 << 32)
 
 static uint64_t turn_of( uint64_t before, uint32_t tid )
@@ -167,42 +172,86 @@ static uint64_t turn_of( uint64_t before, uint32_t tid )
     return ((before & ~(TURN_ONE - 1)) + TURN_ONE) | tid;
 }
 
-/* The turn of this thread has not ended since then. Does the caller go on without its end? look: when it asks next. */
-static int takes_over( uint32_t tid, int64_t since, int64_t *look )
+/* One with the id of this thread is that of a thread which is gone, and whose id this one has got. */
+static int is_free( uint64_t word, uint32_t tid )
 {
-    int64_t now = ke_clock();
-
-    if (now < *look) return 0;
-    *look = now + TURN_LOOK;
-    return ke_thread_is_gone( tid ) || ke_is_warden() || ums_give_up( since, "the turn of a thread that stops another one" );
+    return !(uint32_t)word || (uint32_t)word == tid;
 }
 
-void ums_stop_begin( void )
+/* The look opens a handle: if this thread were terminated there, nobody would close it. */
+static int is_gone( uint32_t tid )
+{
+    struct ums_context *self = ke_current();
+    int gone;
+
+    ums_hold_self( self, 1 );
+    gone = ke_thread_is_gone( tid );
+    ums_hold_self( self, -1 );
+    return gone;
+}
+
+enum wait_for_turn { WAITS, TAKES_OVER, PASSES };
+
+/* This turn has not ended since the wait began. look: how long it waits before it asks next. */
+static enum wait_for_turn waits( uint64_t word, struct ums_wait *wait, int64_t *look )
+{
+    if (ums_waited( wait ) < *look) return WAITS;
+    *look = wait->waited + TURN_LOOK;
+    if (is_gone( (uint32_t)word )) return TAKES_OVER;
+    if (ke_is_warden()) return PASSES;
+    if (wait->waited <= UMS_PATIENCE) return WAITS;
+    ke_gave_up( "the turn of a thread that stops another one" );
+    return TAKES_OVER;
+}
+
+/* patience: in units of 100 ns; 0: no limit. 0: it was not its turn in that time. */
+static int turn_begin( int64_t patience )
 {
     uint64_t word = atomic_load( &turn.word ), seen = word;
     uint32_t tid = ke_thread_id();
     const int64_t moment = MOMENT;
-    int64_t since = ke_clock(), look = since + TURN_LOOK;
+    struct ums_wait all = ums_wait_begins(), wait = all;
+    int64_t look = TURN_LOOK;
+    enum wait_for_turn answer;
 
     for (;;)
     {
-        if (!(uint32_t)word || (word == seen && takes_over( (uint32_t)word, since, &look )))
+        answer = WAITS;
+        if (!is_free( word, tid ) && word == seen)
+            answer = ke_is_warden() && word == atomic_load( &passed ) ? PASSES : waits( word, &wait, &look );
+        if (answer == PASSES)
         {
-            if (atomic_compare_exchange_strong( &turn.word, &word, turn_of( word, tid ) )) return;
+            atomic_store( &passed, word );
+            return 1;
+        }
+        if (answer == TAKES_OVER || is_free( word, tid ))
+        {
+            if (atomic_compare_exchange_strong( &turn.word, &word, turn_of( word, tid ) )) return 1;
         }
         else
         {
+            if (patience && ums_waited( &all ) > patience) return 0;
             ke_wait( &turn.tid, (uint32_t)word, &moment );
             word = atomic_load( &turn.word );
         }
         if (word == seen) continue;
         seen = word;
-        since = ke_clock();
-        look = since + TURN_LOOK;
+        wait = ums_wait_begins();
+        look = TURN_LOOK;
     }
 }
 
-/* Somebody may have taken over. */
+void ums_stop_begin( void )
+{
+    turn_begin( 0 );
+}
+
+int ums_stop_try( void )
+{
+    return turn_begin( TRY );
+}
+
+/* Somebody may have taken over; and the warden may have gone on beside the turn, which then is not its own. */
 void ums_stop_end( void )
 {
     uint64_t word = atomic_load( &turn.word );

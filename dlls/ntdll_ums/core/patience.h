@@ -6,8 +6,10 @@
  *
  * A thread that suspends, resumes, kills or reads another one waits until that one has left a short
  * section of our code. It may never leave: another process, or our own caller, may have stopped it
- * there. So no such wait is endless. After UMS_PATIENCE the waiting thread goes on without proof that
- * the section is over. That is a guess, and each time it happens is logged.
+ * there. So such a wait has a limit. After UMS_PATIENCE the waiting thread goes on without proof that
+ * the section is over. That is a guess, and each time it happens is logged. Whoever waits for a thread that may itself wait
+ * that long has UMS_MORE_PATIENCE: otherwise it would give up first, while the other one lives. The wait for a turn has a limit
+ * for one turn only (holders.c); so it is not part of any of these waits, but for `ums_stop_try`, which has a limit of its own.
  *
  * The wineserver gets as long to answer a request (scheduler.c). Its one thread may get no processor meanwhile, and a
  * worker that counted as blocked then could have a lock that SchedulerProc wants. That is not logged: it is
@@ -20,14 +22,43 @@
 
 #define UMS_PATIENCE 100000000                  /* 100 ns: ten seconds. Shorter would be wrong on a
                                                    busy machine, where a thread waits for a CPU */
+#define UMS_MORE_PATIENCE (3 * UMS_PATIENCE)    /* two waits of UMS_PATIENCE, one after the other, and some time */
 
-/* Has a wait that began at this ke_clock lasted too long? Then the caller must not wait any more.
-   awaited: what did not happen, for the log. Enters the kernel; not in a signal handler. */
-static inline int ums_give_up( int64_t begin, const char *awaited )
+/* A wait that has begun; ask again and again. What passes between two looks counts as a second at most: a debugger may have stopped
+   the whole process there, or the waiting thread itself has got no processor. */
+struct ums_wait
 {
-    if (ke_clock() - begin <= UMS_PATIENCE) return 0;
+    int64_t last, waited;                       /* in units of 100 ns */
+};
+
+#define UMS_WAIT_STEP 10000000
+
+static inline struct ums_wait ums_wait_begins( void )
+{
+    return (struct ums_wait){ .last = ke_clock() };
+}
+
+static inline int64_t ums_waited( struct ums_wait *wait )
+{
+    int64_t now = ke_clock(), step = now - wait->last;
+
+    wait->last = now;
+    wait->waited += step < UMS_WAIT_STEP ? step : UMS_WAIT_STEP;
+    return wait->waited;
+}
+
+/* Has it lasted longer than this? Then the caller must not wait any more. awaited: what did not happen, for the log. Enters the
+   kernel; not in a signal handler. */
+static inline int ums_give_up_after( int64_t patience, struct ums_wait *wait, const char *awaited )
+{
+    if (ums_waited( wait ) <= patience) return 0;
     ke_gave_up( awaited );
     return 1;
+}
+
+static inline int ums_give_up( struct ums_wait *wait, const char *awaited )
+{
+    return ums_give_up_after( UMS_PATIENCE, wait, awaited );
 }
 
 #endif /* UMS_PATIENCE_H */

@@ -110,6 +110,11 @@ static inline uint32_t word_suspended( uint64_t word )
     return (uint32_t)((word & WORD_SUSPENDED) / SUSPENDED_ONE);
 }
 
+static inline uint32_t word_suspending( uint64_t word )
+{
+    return (uint32_t)((word & WORD_SUSPENDING) / SUSPENDING_ONE);
+}
+
 enum context_kind
 {
     CONTEXT_WORKER,                             /* zero: a new context will be a worker */
@@ -178,7 +183,7 @@ struct ums_scheduler
     _Atomic uint32_t preempters;                /* threads that have suspended this one for a moment:
                                                    PREEMPTERS_NOW, and how many ever; not reset */
     _Atomic uint32_t pause_wanted;              /* by a thread that finds it in a switch again and again: it pauses
-                                                   once behind the next yield (carry.c). A flag that comes too
+                                                   once before the next upcall (carry.c). A flag that comes too
                                                    late costs a pause in vain */
     struct ums_upcall upcall;                   /* written by the poster before posted, or by the
                                                    scheduler itself */
@@ -408,9 +413,11 @@ ums_status ums_context_set( void *handle, uint32_t info_class, const void *buffe
 uint32_t ums_context_suspended( struct ums_context *context );
 /* 0 or SUSPEND_WAIT: nothing was changed. wait: 0: never return SUSPEND_WAIT. */
 uint32_t ums_context_resumed( struct ums_context *context, int wait, uint64_t *word );
-/* A suspension begins; _made reports how it ended, and returns the word. */
-uint32_t ums_context_suspending( struct ums_context *context, uint64_t *word );
-uint64_t ums_context_suspend_made( struct ums_context *context, int made );
+/* A suspension begins. With join also while the worker is held: the holder may have been stopped for good. */
+uint32_t ums_context_suspending( struct ums_context *context, int join, uint64_t *word );
+/* How it ended. 0: a resume has not waited for it any more, and has taken it from the count: the thread must not stay suspended
+   for it. */
+int ums_context_suspend_made( struct ums_context *context, int made, uint64_t *word );
 /* A hold: another thread reads or changes the worker's registers, or ends it. Meanwhile Execute
    returns "retry", and suspensions and resumes wait; nothing else shows it. There is one hold at a time, and none
    while a suspension is made. With join there may be others, whose threads may have been stopped for good: 0 if there
@@ -612,8 +619,11 @@ int  ums_thread_pauses( uint32_t tid );
 void ums_thread_forget_hold( uint32_t tid );
 
 /* Around the suspension of another thread which may have to be resumed because of where it stands, and around a resumption, which
-   would undo that one. In between, wait for nothing but that it stands still, and do not begin again. */
+   would undo that one. In between, wait for nothing but that it stands still, and for the lock of local objects; do not begin again.
+   Call it while nothing is counted that others wait for. */
 void ums_stop_begin( void );
+/* The same where something is counted. 0: it was not its turn for two seconds, and it must not stop anybody. */
+int  ums_stop_try( void );
 void ums_stop_end( void );
 
 #endif /* UMS_CORE_H */

@@ -119,7 +119,7 @@ _Noreturn static void left_waiting( struct ums_scheduler *s, struct ums_context 
     else if (arg) ums_timer_expect( (int64_t)arg );
     if ((word & WORD_SUSPENDED) && atomic_load( &w->kill_pending )) ums_worker_killed_finish( w );
     atomic_store( &s->posted, POST_NONE );
-    ke_scheduler_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
+    carrier_upcall( s, REASON_BLOCKED, PAYLOAD_SYSCALL, NULL );
 }
 
 /* Runs at home, in the parking place. arg is on the worker's stack, and valid until the state

@@ -325,13 +325,14 @@ uint32_t ums_workers_alive( void )
 static int use_again( struct ums_context *w )
 {
     static _Atomic uint32_t never;
-    const int64_t moment = 500, begin = ke_clock();     /* 50 us */
+    const int64_t moment = 500;                 /* 50 us */
+    struct ums_wait wait = ums_wait_begins();
 
     if (word_state( atomic_load( &w->word ) ) == WORKER_DEAD) ums_list_walked( w, 0 );
     while (word_state( atomic_load( &w->word ) ) == WORKER_DEAD &&
            (!ums_list_forget( w ) || atomic_load( &w->refs ) != 1))
     {
-        if (ums_give_up( begin, "a dead worker to be left by its list and its thread" )) return 0;
+        if (ums_give_up_after( UMS_MORE_PATIENCE, &wait, "a dead worker to be left by its list and its thread" )) return 0;
         ke_wait( &never, 0, &moment );
     }
     return worker_move( w, WORKER_DEAD, WORKER_STARTING );

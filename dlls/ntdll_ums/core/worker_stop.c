@@ -49,7 +49,7 @@ void ums_worker_killed_finish( struct ums_context *w )
 {
     enum ke_preempted left = KE_TRY_AGAIN;
     struct ums_scheduler *owner;
-    int64_t begin = ke_clock();
+    struct ums_wait wait = ums_wait_begins();
     struct ums_mark mark;
     struct ums_list *list;
     uint64_t word;
@@ -57,7 +57,7 @@ void ums_worker_killed_finish( struct ums_context *w )
     while (ums_worker_is_carried( w ) && left != KE_CARRIER_GONE)
     {
         left = ke_preempt( w->owner, w );
-        if (left == KE_CARRIER_STOPPED || ums_give_up( begin, "a killed worker's carrier" )) return;
+        if (left == KE_CARRIER_STOPPED || ums_give_up( &wait, "a killed worker's carrier" )) return;
     }
     if (!atomic_exchange( &w->kill_pending, 0 )) return;
     mark = ums_mark( w );
@@ -146,7 +146,7 @@ int ums_worker_queue_unheard( struct ums_scheduler *s, struct ums_context *w )
 static uint64_t take_off( struct ums_context *w, uint64_t stopped,
                           int (*only_if)( const struct ums_context *w, uint64_t word ) )
 {
-    int64_t begin = ke_clock();
+    struct ums_wait wait = ums_wait_begins();
 
     for (;;)
     {
@@ -158,7 +158,7 @@ static uint64_t take_off( struct ums_context *w, uint64_t stopped,
         if (word_state( word ) == WORKER_CARRIED)
         {
             if (ke_preempt( owner, w ) != KE_TRY_AGAIN ||
-                ums_give_up( begin, "a suspended worker to leave its carrier" )) return 0;
+                ums_give_up( &wait, "a suspended worker to leave its carrier" )) return 0;
         }
         else if (word_state( word ) != WORKER_RUNNING) return 0;
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |

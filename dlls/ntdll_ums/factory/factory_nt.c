@@ -190,7 +190,7 @@ static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, ACCESS_MASK access, 
                              HANDLE *handle )
 {
     const ULONG inherit = attributes->Attributes & OBJ_INHERIT;
-    const int64_t begin = ke_clock();
+    struct ums_wait wait = ums_wait_begins();
     NTSTATUS status;
 
     for (;;)
@@ -205,7 +205,7 @@ static NTSTATUS make_object( OBJECT_ATTRIBUTES *attributes, ACCESS_MASK access, 
         status = open_old( *object, access, inherit, handle );
         ums_handle_close_own( *object );
         if (status != STATUS_RETRY) return status;
-        if (ums_give_up( begin, "the name of another factory" )) return STATUS_OBJECT_TYPE_MISMATCH;
+        if (ums_give_up( &wait, "the name of another factory" )) return STATUS_OBJECT_TYPE_MISMATCH;
         Sleep( 1 );
     }
 }

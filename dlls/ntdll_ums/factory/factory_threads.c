@@ -227,7 +227,7 @@ static int move_packets( struct ums_queue *q )
 void ums_queue_return( struct ums_queue *q )
 {
     static const int64_t nap = 10000000;
-    int64_t begin = ke_clock();
+    struct ums_wait wait = ums_wait_begins();
     uint32_t now;
 
     if (RtlDllShutdownInProgress()) atomic_store( &q->moving, 0 );
@@ -236,7 +236,7 @@ void ums_queue_return( struct ums_queue *q )
         const int moved = move_packets( q );
 
         ke_manager_wake();
-        if (moved || ums_give_up( begin, "a thread that moves packets" )) break;
+        if (moved || ums_give_up( &wait, "a thread that moves packets" )) break;
         ke_wait( &rounds, now, &nap );
     }
 }

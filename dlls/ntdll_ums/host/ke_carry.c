@@ -147,12 +147,14 @@ static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, cons
     return context->Rsp - bottom >= *(const ULONG_PTR *)(teb + TEB_STACK_BASE) - bottom;
 }
 
-static int preempt_stopped( HANDLE thread, struct ums_scheduler *s, struct ums_context *w )
+/* tid: that of the thread, which stands still. While it waited for its turn the caller may have been overtaken: then s is that of
+   another thread by now. */
+static int preempt_stopped( HANDLE thread, uint32_t tid, struct ums_scheduler *s, struct ums_context *w )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
-    if (ums_get_context_native( thread, &context )) return 0;
+    if (ums_get_context_native( thread, &context ) || ke_scheduler_tid( s ) != tid) return 0;
     /* an earlier preempter has set this, and the thread has not run since */
     if (context.Rip == (ULONG_PTR)ke_preempted && context.Rcx == (ULONG_PTR)w) return 1;
     if (!is_in_user_code( s, w, &context )) return 0;
@@ -187,20 +189,22 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
     uint32_t before;
     ULONG count;
 
-    ums_stop_begin();
-    before = s ? ums_preempter_begins( s ) : 0;
-    if (thread && !ums_suspend_native( thread, &count ))
+    if (ums_stop_try())                         /* the suspension or the hold that this is for is counted */
     {
-        if (preempt_stopped( thread, s, w )) done = KE_PREEMPTED;
-        /* the program has suspended it: it does not leave before it is resumed, wherever it stands */
-        if (count > ums_preempters_since( s, before ) && ums_worker_is_carried( w ) &&
-            w->owner == s && s->current == w)
-            done = KE_CARRIER_STOPPED;
-        ums_resume_native( thread, NULL );
+        before = s ? ums_preempter_begins( s ) : 0;
+        if (thread && !ums_suspend_native( thread, &count ))
+        {
+            if (preempt_stopped( thread, tid, s, w )) done = KE_PREEMPTED;
+            /* the program has suspended it: it does not leave before it is resumed, wherever it stands */
+            if (count > ums_preempters_since( s, before ) && ums_worker_is_carried( w ) &&
+                w->owner == s && s->current == w && ke_scheduler_tid( s ) == tid)
+                done = KE_CARRIER_STOPPED;
+            ums_resume_native( thread, NULL );
+        }
+        else if (tid && carrier_is_gone( thread, tid, s, w )) done = KE_CARRIER_GONE;
+        if (s) ums_preempter_ends( s );
+        ums_stop_end();
     }
-    else if (tid && carrier_is_gone( thread, tid, s, w )) done = KE_CARRIER_GONE;
-    if (s) ums_preempter_ends( s );
-    ums_stop_end();
     if (thread) CloseHandle( thread );
     if (done == KE_TRY_AGAIN) SwitchToThread();
     return done;

@@ -118,12 +118,14 @@ static void fault_begin( struct fault *fault )
     }
     atomic_store( &fault->state, FAULT_TAKEN );
     fault->thread = OpenThread( THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT, FALSE, fault->tid );
-    ums_stop_begin();
-    if (fault->thread && atomic_load( &fault->w->word ) == fault->word &&
-        !ums_suspend_native( fault->thread, NULL ) &&
-        !(caught = is_caught( fault ) && ums_worker_faulted( fault->w, fault->word )))
-        ums_resume_native( fault->thread, NULL );
-    ums_stop_end();
+    if (ums_stop_try())
+    {
+        if (fault->thread && atomic_load( &fault->w->word ) == fault->word &&
+            !ums_suspend_native( fault->thread, NULL ) &&
+            !(caught = is_caught( fault ) && ums_worker_faulted( fault->w, fault->word )))
+            ums_resume_native( fault->thread, NULL );
+        ums_stop_end();
+    }
     if (!caught) fault_done( fault );
 }
 

@@ -202,7 +202,7 @@ void ke_let_advance( void )
 
 void ke_gave_up( const char *awaited )
 {
-    ums_err( "gave up after waiting ten seconds for %s; the program may hang or fail from here on, "
+    ums_err( "gave up after waiting too long for %s; the program may hang or fail from here on, "
              "please report this", awaited );
 }
 

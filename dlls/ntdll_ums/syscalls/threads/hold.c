@@ -32,14 +32,14 @@ void ums_let_others_go_on( struct ums_context *self )
    has the loader's lock no thread begins; if a thread has it that waits for the caller, this ends with patience. */
 int ums_wait_for_start( const struct ums_context *target, uint32_t tid )
 {
-    int64_t begin = ke_clock();
+    struct ums_wait wait = ums_wait_begins();
     uint64_t word;
 
     for (;; SwitchToThread())
     {
         word = atomic_load( &target->word );
         if (word_state( word ) != WORKER_STARTING || word_suspended( word ) || atomic_load( &target->tid ) != tid) return 1;
-        if (ums_thread_has_loader_lock( ke_thread_id() ) || ums_give_up( begin, "a new worker to begin" )) return 0;
+        if (ums_thread_has_loader_lock( ke_thread_id() ) || ums_give_up( &wait, "a new worker to begin" )) return 0;
     }
 }
 
@@ -56,84 +56,100 @@ static int is_busy( HANDLE thread, const struct ums_context *target, uint32_t ti
 
 void ums_wait_while_busy( const struct ums_context *target )
 {
-    int64_t begin = ke_clock();
+    struct ums_wait wait = ums_wait_begins();
 
-    while (atomic_load( &target->busy ) && !ums_give_up( begin, "a busy worker" )) SwitchToThread();
+    while (atomic_load( &target->busy ) && !ums_give_up_after( UMS_MORE_PATIENCE, &wait, "a busy worker" )) SwitchToThread();
 }
 
-/* The program's handle may have too few rights, so open another one. */
-NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid, int *busy )
-{
-    HANDLE own = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
-    NTSTATUS status;
+/* ---- suspensions ---- */
 
-    ums_stop_begin();
-    status = native( call );
-    *busy = !status && own && is_busy( own, target, tid );
-    if (*busy) ums_resume_worker( own, target, NULL );
+/* The turn first: a resume waits for what is counted here, and would give up if this waited longer for its turn. While it is
+   the caller's turn nobody stops it. Between two looks nothing is counted, and it may be stopped. Whoever suspends or holds the worker
+   may have been stopped for good: this one is counted all the same then, so that a resume finds it. */
+enum suspend_begun ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                                      struct suspension *suspension )
+{
+    struct ums_wait wait = ums_wait_begins();
+    uint32_t count = SUSPEND_MAX;
+    int same, given_up = 0;
+
+    for (;;)
+    {
+        ums_stop_begin();
+        ums_hold_self( self, 1 );
+        if ((same = ums_context_ref( target, tid )))
+        {
+            count = ums_context_suspending( target, given_up, &suspension->word );
+            if (count != SUSPEND_WAIT && count != SUSPEND_MAX) break;
+            ums_context_unref( target );
+        }
+        ums_stop_end();
+        ums_hold_self( self, -1 );
+        if (!same) return SUSPEND_ENDED;
+        if (count == SUSPEND_MAX || given_up) return SUSPEND_REFUSED;
+        SwitchToThread();
+        given_up = ums_give_up_after( UMS_MORE_PATIENCE, &wait, "another suspension or a hold of a worker, to suspend it" );
+    }
+    suspension->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
+    return SUSPEND_BEGUN;
+}
+
+NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid,
+                          struct suspension *suspension, int *busy )
+{
+    NTSTATUS status = native( call );
+
+    *busy = !status && suspension->thread && is_busy( suspension->thread, target, tid );
+    if (*busy) ums_resume_worker( suspension->thread, target, NULL );
     ums_stop_end();
-    if (own) CloseHandle( own );
     return status;
 }
 
-int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                       uint64_t *word )
+/* If the suspension failed after the worker has given way to it, queue the worker. If a resume has given up waiting for it, this does what
+   that would have done (resume_counted). */
+int ums_suspend_end( struct ums_context *self, struct ums_context *target, struct suspension *suspension, int made )
 {
-    int64_t begin = ke_clock();
-    uint32_t count;
+    uint64_t word;
+    int counts = ums_context_suspend_made( target, made, &word );
 
-    ums_hold_self( self, 1 );
-    while (ums_context_ref( target, tid ))
-    {
-        count = ums_context_suspending( target, word );
-        if (count != SUSPEND_WAIT && count != SUSPEND_MAX) return 1;
-        ums_context_unref( target );            /* this thread may be stopped in between: others wait for the reference */
-        if (count == SUSPEND_MAX) break;
-        ums_let_others_go_on( self );
-        /* whoever made it may have been terminated */
-        if (ums_give_up( begin, "another suspension or a hold of a worker, to suspend it" )) break;
-    }
-    ums_hold_self( self, -1 );
-    return 0;
-}
-
-/* If the suspension failed after the worker has given way to it, queue the worker. */
-void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made )
-{
-    uint64_t word = ums_context_suspend_made( target, made );
-
-    if (!made)
-    {
-        ums_worker_queue_stopped( target, word );
-        ums_objects_worker_resumed( target );
-    }
+    if (!made) ums_worker_queue_stopped( target, word );
+    else if (!counts && (word_suspended( word ) || !ums_worker_continued( target, word )))
+        ums_resume_worker( suspension->thread, target, NULL );
+    if (!made || !counts) ums_objects_worker_resumed( target );
+    if (suspension->thread) CloseHandle( suspension->thread );
     ums_context_unref( target );
     ums_hold_self( self, -1 );
+    return counts;
 }
 
 /* ---- holds ---- */
 
 /* The thread that has the hold may have been suspended or killed, so the wait has a limit. Do not
-   call this while self is busy: the other holder may have to stop self. */
+   call this while self is busy: the other holder may have to stop self. The turn first, as in ums_suspend_begin. */
 int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                   enum hold_which which )
+                   enum hold_which which, int turn )
 {
-    int64_t begin = ke_clock();
+    struct ums_wait wait = ums_wait_begins();
     enum hold_taken taken;
     uint64_t word;
     int join = 0;
 
-    ums_hold_self( self, 1 );                   /* before the hold: whoever waits for it must not wait long */
-    while (ums_context_ref( target, tid ))
+    for (;;)
     {
-        if ((taken = ums_context_hold( target, which, join, &word )) == HOLD_TAKEN) return 1;
-        ums_context_unref( target );            /* as in ums_suspend_begin */
-        if (taken == HOLD_REFUSED) break;
-        ums_let_others_go_on( self );
-        join = join || ums_give_up( begin, "another hold or a suspension of a worker to end" );
+        if (turn) ums_stop_begin();
+        ums_hold_self( self, 1 );               /* before the hold: whoever waits for it must not wait long */
+        taken = HOLD_REFUSED;
+        if (ums_context_ref( target, tid ))
+        {
+            if ((taken = ums_context_hold( target, which, join, &word )) == HOLD_TAKEN) return 1;
+            ums_context_unref( target );        /* this thread may be stopped in between: others wait for the reference */
+        }
+        if (turn) ums_stop_end();
+        ums_hold_self( self, -1 );
+        if (taken == HOLD_REFUSED) return 0;
+        SwitchToThread();
+        join = join || ums_give_up_after( UMS_MORE_PATIENCE, &wait, "another hold or a suspension of a worker to end" );
     }
-    ums_hold_self( self, -1 );
-    return 0;
 }
 
 /* Queue a worker that has given way to the hold, or was resumed during it. */
@@ -155,11 +171,10 @@ int ums_hold_worker( struct ums_context *self, struct ums_context *target, uint3
     for (;; SwitchToThread())
     {
         ums_wait_while_busy( target );
-        if (!tid || !ums_hold_word( self, target, tid, HOLD_ANY )) return 0;
+        if (!tid || !ums_hold_word( self, target, tid, HOLD_ANY, 1 )) return 0;
         word = atomic_load( &target->word );
         hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME |
                                    SYNCHRONIZE, FALSE, tid );
-        ums_stop_begin();
         /* stopped before, and resumed since: nobody can resume or execute it now */
         hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
                      !ums_suspend_native( hold->thread, NULL );

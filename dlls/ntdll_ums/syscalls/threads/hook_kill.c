@@ -152,9 +152,11 @@ static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int tries, NT
     return done;
 }
 
-void ums_forget_late_hold( uint32_t tid, int64_t begin )
+void ums_forget_late_hold( uint32_t tid, int tries, struct ums_wait *wait )
 {
-    if (ums_thread_holds( tid ) && ums_give_up( begin, "a thread that holds a worker, to terminate it" ))
+    if (!tries) *wait = ums_wait_begins();      /* the first try may have waited long for its turn */
+    if (ums_thread_holds( tid ) && tries >= ENOUGH_TRIES &&
+        ums_give_up( wait, "a thread that holds a worker, to terminate it" ))
         ums_thread_forget_hold( tid );
 }
 
@@ -162,16 +164,16 @@ void ums_forget_late_hold( uint32_t tid, int64_t begin )
    it may be: the other one may be waiting for that. tries: 0 if it has not been anything else. 0: it is a scheduler now. */
 static int kill_plain( struct ums_call *call, uint32_t tid, int tries, struct ums_context *self, NTSTATUS *status )
 {
-    int64_t begin = ke_clock();
-    int done;
+    struct ums_wait wait;
+    int done, vain;
 
-    for (; !is_scheduler( tid ); tries++)
+    for (vain = 0; !is_scheduler( tid ); tries++, vain++)
     {
         ums_hold_self( self, 1 );
         done = try_to_kill_plain( call, tid, tries, status );
         ums_hold_self( self, -1 );
         if (done) return 1;
-        ums_forget_late_hold( tid, begin );
+        ums_forget_late_hold( tid, vain, &wait );
         ke_let_advance();
     }
     return 0;

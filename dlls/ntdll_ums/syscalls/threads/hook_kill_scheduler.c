@@ -194,7 +194,7 @@ int ums_kill_scheduler( struct ums_call *call, struct ums_context *target, uint3
 {
     const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE;
     struct kill k = { .call = call, .self = self, .target = target, .tid = tid };
-    int64_t begin = ke_clock();
+    struct ums_wait wait;
     int done, tries;
 
     if (!(k.thread = OpenThread( access, FALSE, tid )))
@@ -212,7 +212,7 @@ int ums_kill_scheduler( struct ums_call *call, struct ums_context *target, uint3
         }
         ums_hold_self( self, -1 );
         if (done) return 1;
-        ums_forget_late_hold( tid, begin );
+        ums_forget_late_hold( tid, tries, &wait );
         ke_let_advance();
     }
     CloseHandle( k.thread );

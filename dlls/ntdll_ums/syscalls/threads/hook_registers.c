@@ -30,7 +30,7 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
     if (target && target != self && target->kind == CONTEXT_WORKER) ums_wait_for_start( target, tid );
     status = native( call );                    /* checks handle, rights and memory */
     if (status || !target || target == self || target->kind != CONTEXT_WORKER) return status;
-    if (!ums_hold_word( self, target, tid, HOLD_STILL )) return status;
+    if (!ums_hold_word( self, target, tid, HOLD_STILL, 0 )) return status;
     if ((thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )))
     {
         ke_worker_context( target, thread, (CONTEXT *)call->args[1] );
@@ -53,11 +53,11 @@ static int load_context( CONTEXT *context, uint64_t from )
    yet. */
 static int wait_for_carrier( struct ums_context *target )
 {
-    int64_t begin = ke_clock();
+    struct ums_wait wait = ums_wait_begins();
 
     while (ums_worker_is_carried( target ))
     {
-        if (ums_give_up( begin, "a worker to leave its carrier, to set its registers" )) return 0;
+        if (ums_give_up( &wait, "a worker to leave its carrier, to set its registers" )) return 0;
         SwitchToThread();
     }
     return 1;

@@ -38,8 +38,8 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
     return (uint64_t)status;
 }
 
-#define TRIES        1000
-#define ENOUGH_TRIES 8                          /* then a scheduler is asked to pause where it can be suspended */
+#define TRIES 1000
+#define LONG  32                                /* tries: ums_let_advance still waits for less than the pause */
 
 /* A plain thread or a scheduler. Whoever suspends the carrier's worker meanwhile must not take the carrier for
    one that stands still for good, and leave the worker on it: the worker would run on, suspended. So until this
@@ -55,7 +55,7 @@ static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_
     ums_hold_self( self, 1 );                   /* if it were stopped here, the number would stay up */
     if (s) ums_preempter_begins( s );
     status = native( call );
-    *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s );
+    *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s, (HANDLE)call->args[0] );
     if (!status && *leaves == LEAVES_NOT) ums_objects_thread_suspended( tid );
     if (s) ums_preempter_ends( s );
     ums_stop_end();
@@ -66,13 +66,15 @@ static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_
 /* A thread that is ending a wait or holds a worker is let go on for a moment, and so is a scheduler in the middle
    of a switch. If another thread has suspended it there before, or stops it for a moment now, it does not run
    when we resume it: such tries have a limit. Otherwise it is given as long as it needs: nobody else would get
-   the lock, this thread included. Between two tries nothing is held: it may be suspending this thread. */
+   the lock, this thread included. Between two tries nothing is held: it may be suspending this thread. The first try does not
+   count, nor is one enough: each waits for its turn. A scheduler that was found in a switch again and again is asked to pause where it
+   can be suspended, and the next try comes before that is over. */
 static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_context *target,
                                struct ums_context *self )
 {
     struct ums_scheduler *s = target ? target->scheduler : NULL;
-    int64_t begin = ke_clock();
     int tries = 0, kept = 0;
+    struct ums_wait wait;
     enum leaves leaves;
     NTSTATUS status;
 
@@ -81,17 +83,20 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     {
         status = try_to_suspend( call, tid, s, self, &leaves );
         if (leaves == LEAVES_NOT) return status;
+        if (!tries && !kept) wait = ums_wait_begins();
         if (leaves == LEAVES)
         {
             if (s && tries >= ENOUGH_TRIES) atomic_store( &s->pause_wanted, 1 );
-            ums_let_advance( tid, tries++ );
+            ums_let_advance( tid, s && tries > LONG ? LONG : tries );
+            tries++;
         }
         else
         {
             kept++;
             SwitchToThread();
         }
-        if (!ums_give_up( begin, "a suspended thread to end a wait, a switch or a hold" )) continue;
+        if (tries + kept < ENOUGH_TRIES ||
+            !ums_give_up( &wait, "a suspended thread to end a wait, a switch or a hold" )) continue;
         ums_thread_forget_hold( tid );
         break;
     }
@@ -106,29 +111,33 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
 static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_context *target,
                                 struct ums_context *self )
 {
-    int busy, made;
-    uint32_t count;
-    uint64_t word;
+    struct suspension suspension;
+    enum suspend_begun begun;
+    int busy, made, counts;
     NTSTATUS status;
+    uint32_t count;
 
     if (!ums_has_access( (HANDLE)call->args[0], THREAD_SUSPEND_RESUME )) return native( call );
     ums_wait_for_start( target, tid );
     do
     {
         ums_wait_while_busy( target );
-        if (!ums_suspend_begin( self, target, tid, &word )) return suspend_other( call, tid, NULL, self );
-        count = word_suspended( word ) - 1;
-        if (!count && (word & WORD_STOPPED))
+        if ((begun = ums_suspend_begin( self, target, tid, &suspension )) == SUSPEND_ENDED)
+            return suspend_other( call, tid, NULL, self );
+        if (begun == SUSPEND_REFUSED) return STATUS_SUSPEND_COUNT_EXCEEDED;
+        count = word_suspended( suspension.word ) - 1;
+        if (!count && (suspension.word & WORD_STOPPED))
         {
-            ums_suspend_end( self, target, 1 );
+            ums_stop_end();
+            ums_suspend_end( self, target, &suspension, 1 );
             return (NTSTATUS)ums_store_ulong( call->args[1], 0 );
         }
-        status = ums_suspend_try( call, target, tid, &busy );
+        status = ums_suspend_try( call, target, tid, &suspension, &busy );
         if ((made = !status && !busy)) ums_worker_stopped( target );
-        ums_suspend_end( self, target, made );
+        counts = ums_suspend_end( self, target, &suspension, made );
     }
-    while (busy);
-    if (status || (word & WORD_FOREIGN)) return status;
+    while (busy && counts);
+    if (status || (suspension.word & WORD_FOREIGN)) return status;
     return (NTSTATUS)ums_store_ulong( call->args[1], count );
 }
 
@@ -179,8 +188,8 @@ static NTSTATUS resume_scheduler( struct ums_call *call, uint32_t tid, struct um
 {
     struct ums_scheduler *s = target->scheduler;
     struct ums_context *w = s ? s->current : NULL;
-    int64_t begin = ke_clock();
     NTSTATUS status = resume_in_turn( call, tid, self );
+    struct ums_wait wait = ums_wait_begins();
 
     if (status || !w) return status;
     ums_hold_self( self, 1 );
@@ -189,7 +198,7 @@ static NTSTATUS resume_scheduler( struct ums_call *call, uint32_t tid, struct um
     {
         /* a thread that suspends the worker may have given up because of this scheduler */
         while ((atomic_load( &w->word ) & WORD_SUSPENDING) &&
-               !ums_give_up( begin, "the suspension of a scheduler's worker" ))
+               !ums_give_up_after( UMS_MORE_PATIENCE, &wait, "the suspension of a scheduler's worker" ))
             ums_let_others_go_on( self );
         ums_worker_kept( w );
     }
@@ -217,22 +226,22 @@ static NTSTATUS resume_counted( struct ums_call *call, struct ums_context *targe
 static NTSTATUS resume_worker( struct ums_call *call, uint32_t tid, struct ums_context *target,
                                struct ums_context *self )
 {
+    struct ums_wait wait = ums_wait_begins();
     NTSTATUS status = STATUS_UNSUCCESSFUL;
-    int64_t begin = ke_clock();
-    int alive, wait = 1;
+    int alive, waits = 1;
     uint32_t count = 0;
     uint64_t word;
 
     ums_hold_self( self, 1 );
     while ((alive = ums_context_ref( target, tid )))
     {
-        count = ums_context_resumed( target, wait, &word );
+        count = ums_context_resumed( target, waits, &word );
         if (count != SUSPEND_WAIT) status = resume_counted( call, target, count, word );
         if (count == 1) ums_objects_worker_resumed( target );
         ums_context_unref( target );            /* as in ums_suspend_begin */
         if (count != SUSPEND_WAIT) break;
         ums_let_others_go_on( self );
-        wait = !ums_give_up( begin, "the suspension of a worker, to resume it" );
+        waits = !ums_give_up_after( UMS_MORE_PATIENCE, &wait, "the suspension of a worker, to resume it" );
     }
     ums_hold_self( self, -1 );                  /* it may be executed by now, and wait for this */
     return alive ? status : resume_in_turn( call, tid, self );  /* it is a plain thread by now, or has ended */

@@ -179,15 +179,15 @@ void ums_let_advance( uint32_t tid, int tries )
     while (++i < MOMENTS && (i < tries / 4 || may_be_ending_wait( tid )));
 }
 
-enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s )
+/* There may be no handle left for this process, or the thread may not be opened: then its registers are not known. */
+enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle )
 {
     enum leaves leaves = LEAVES_NOT;
-    HANDLE thread;
+    HANDLE thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
     ULONG before;
 
-    if (!(thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid ))) return LEAVES_NOT;
-    if (stands_there( thread, tid, s ))
-        leaves = !ums_resume_native( thread, &before ) && before <= 1 ? LEAVES : LEAVES_LATER;
-    CloseHandle( thread );
+    if (thread ? stands_there( thread, tid, s ) : ums_objects_holder() == tid || ums_thread_holds( tid ))
+        leaves = !ums_resume_native( thread ? thread : handle, &before ) && before <= 1 ? LEAVES : LEAVES_LATER;
+    if (thread) CloseHandle( thread );
     return leaves;
 }

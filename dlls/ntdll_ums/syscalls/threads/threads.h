@@ -41,17 +41,20 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers );
    real? */
 int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers );
 /* A thread that is not a worker was just suspended, and is resumed if it stands where others wait for it. s: its
-   scheduler, or NULL. */
+   scheduler, or NULL. handle: the program's, with which it was suspended. */
 enum leaves
 {
     LEAVES_NOT,                                 /* it may stay where it is */
     LEAVES,                                     /* it runs again */
     LEAVES_LATER                                /* it would, but another suspension keeps it */
 };
-enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s );
-/* The caller has tried since begin to terminate the thread. It may be in no section at all: another process has
-   ended the former thread of this id there. */
-void ums_forget_late_hold( uint32_t tid, int64_t begin );
+enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle );
+/* The caller has tried in vain to stop a thread, for that long. A try may itself have taken long, because the thread waited for its turn: so only
+   after some of them is enough tried. */
+#define ENOUGH_TRIES 8
+/* The caller has tried to terminate the thread. It may be in no section at all: another process has
+   ended the former thread of this id there. tries: before this one. */
+void ums_forget_late_hold( uint32_t tid, int tries, struct ums_wait *wait );
 /* Let a thread run that was resumed, the longer the more tries there have been. Its registers are not known
    meanwhile. */
 void ums_let_advance( uint32_t tid, int tries );
@@ -72,20 +75,37 @@ int ums_wait_for_start( const struct ums_context *target, uint32_t tid );
    wait has a limit: another process may have ended the thread there, which the call that follows reports. */
 void ums_wait_while_busy( const struct ums_context *target );
 
+/* A suspension by the program. */
+struct suspension
+{
+    HANDLE   thread;                            /* the program's handle may have too few rights */
+    uint64_t word;                              /* with this suspension */
+};
+
+enum suspend_begun
+{
+    SUSPEND_BEGUN,                              /* until ums_suspend_end */
+    SUSPEND_ENDED,                              /* the thread has ended */
+    SUSPEND_REFUSED                             /* the count is at its maximum, or too many threads suspend it for too long */
+};
+
+/* From here on nobody can execute the worker, and a resume waits. If it has begun it is the caller's turn (ums_stop_begin), which
+   ums_suspend_try ends, or the caller. */
+enum suspend_begun ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
+                                      struct suspension *suspension );
+
 /* Make the program's suspension. *busy: the thread stood in such a section, and is no longer suspended: let go
    of everything, and try again. */
-NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid, int *busy );
+NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid,
+                          struct suspension *suspension, int *busy );
 
-/* From here on nobody can execute the worker, and a resume waits. *word: with this suspension. 0: the count is at its
-   maximum, or the thread has just ended, or too many threads suspend it for too long. */
-int ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                       uint64_t *word );
-void ums_suspend_end( struct ums_context *self, struct ums_context *target, int made );
+/* 0: a resume has undone it meanwhile. */
+int ums_suspend_end( struct ums_context *self, struct ums_context *target, struct suspension *suspension, int made );
 
-/* A hold of the word alone (ums_core.h). 0 if there is nothing to hold. Do not call it while self
-   is busy; self is busy from here until ums_let_go_word. */
+/* A hold of the word alone (ums_core.h). turn: it is the caller's turn behind it, which the caller ends. 0 if there is
+   nothing to hold, and then it is not. Do not call it while self is busy; self is busy from here until ums_let_go_word. */
 int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                   enum hold_which which );
+                   enum hold_which which, int turn );
 void ums_let_go_word( struct ums_context *self, struct ums_context *target );
 
 /* A hold of a worker: its thread stands still where nobody waits for it, it is off its carrier, and
