@@ -279,8 +279,9 @@ static const char *start( void )
     ums_hook_sigsys_install();
     ums_grace = ums_grace_unseen = (int64_t)ums_setting( SETTING_GRACE_US ) * 10;
     if (ums_grace_unseen < GRACE_UNSEEN) ums_grace_unseen = GRACE_UNSEEN;
-    _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s", engine,
-               hook->name, ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "" );
+    _snprintf( description, sizeof(description) - 1, "engine=%s hook=%s park=%s host=%s%s%s", engine,
+               hook->name, ke_park_name(), wine ? "wine-" : "windows", wine ? wine : "",
+               ums_carry && ums_gs_by_syscall ? " gs=arch_prctl" : "" );
     ums_record_about( description );
     if (hud) ums_hud_begin();
     ums_info( "active, %s", description );

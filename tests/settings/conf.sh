@@ -31,6 +31,12 @@ active other.exe 'engine=carry hook=stubs'
 active Game.exe 'engine=carry hook=dispatcher' UMS_ENGINE=carry UMS_HOOK=auto
 active Game.exe 'engine=handoff hook=stubs' UMS_ENGINE=
 
+# what makes a switch dear is said, where there are such switches
+start Game.exe UMS_LOG=info UMS_ENGINE=carry UMS_GS=arch_prctl
+said 'GS by a system call' '^ums: active, engine=carry .* gs=arch_prctl$'
+start Game.exe UMS_LOG=info UMS_ENGINE=handoff UMS_GS=arch_prctl
+said 'no GS to be set' '^ums: active, engine=handoff .* host=wine-[^ ]*$'
+
 # the program's folder counts, not the one that we are in
 mkdir elsewhere
 conf 'UMS_ENGINE=handoff'
