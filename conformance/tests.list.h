@@ -732,6 +732,7 @@ X( scenario_suspend, scenario_suspend_suspender, 30 )
 X( scenario_suspend, scenario_suspend_scheduler_suspender, 30 )
 X( scenario_suspend, scenario_suspend_resumed_scheduler, 60 )
 X( scenario_suspend, scenario_suspend_resumed_plain, 60 )
+X( scenario_suspend, scenario_suspend_crowd, 60 )
 X( scenario_suspend, scenario_suspend_itself_attaching, 30 )
 X( scenario_suspend, scenario_suspend_terminate_denied, 30 )
 

@@ -209,6 +209,55 @@ static void waiting_for_a_turn_ends( void **state )
     tear_down();
 }
 
+static int64_t first_wait, last_wait;
+static int sleeps;
+
+static int note_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
+{
+    if (!timeout || atomic_load( word ) != value) return 1;
+    if (!sleeps++) first_wait = *timeout;
+    last_wait = *timeout;
+    return 0;
+}
+
+static int64_t a_tenth_of_a_second_more( int64_t now )
+{
+    (void)now;
+    return ++seconds * SECOND / 10;
+}
+
+static void begin_noting( void )
+{
+    sleeps = 0;
+    fake_on_wait = note_wait;
+    fake_on_clock = a_tenth_of_a_second_more;
+}
+
+static void assert_waits_got_longer( void )
+{
+    fake_on_wait = NULL;
+    assert_true( sleeps > 20 && sleeps < 110 );
+    assert_true( last_wait >= 20 * first_wait && last_wait < 25000 );    /* 2.5 ms: nobody wakes it */
+}
+
+/* Otherwise dozens of threads that wait would take the processors from the one that they wait for. */
+static void looks_become_rare( void **state )
+{
+    (void)state;
+    set_up_turn();
+    begin_noting();
+    ums_stop_begin();
+    assert_waits_got_longer();
+    fake_on_clock = one_more_second;
+    next_turns_begin_at_once();
+    atomic_store( &context->word, WORKER_CARRIED );
+    ums_context_suspended( context );
+    begin_noting();
+    assert_int_equal( ums_worker_stopped( context ), 0 );
+    assert_waits_got_longer();
+    tear_down();
+}
+
 /* One, and no word. */
 static void a_turn_of_a_thread_that_is_gone_ends_after_a_second( void **state )
 {
@@ -298,6 +347,7 @@ int main( void )
         cmocka_unit_test( killing_ends ),
         cmocka_unit_test( using_a_dead_one_again_ends ),
         cmocka_unit_test( waiting_for_a_turn_ends ),
+        cmocka_unit_test( looks_become_rare ),
         cmocka_unit_test( a_turn_of_a_thread_that_is_gone_ends_after_a_second ),
         cmocka_unit_test( a_waiting_thread_is_not_terminated_while_it_looks ),
         cmocka_unit_test( the_warden_goes_on_beside_a_turn_after_a_second ),

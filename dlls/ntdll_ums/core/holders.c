@@ -152,7 +152,7 @@ void ums_section_end( struct ums_section *section )
    for one turn, and then take the risk that two threads stop each other. Many turns have no limit in all. */
 #define TURN_LOOK 10000000                      /* 100 ns: one second */
 #define TRY       20000000                      /* two seconds: longer than it takes to look whether a thread is gone */
-#define MOMENT    500                           /* 50 us */
+#define LONG      16000                         /* 1.6 ms */
 
 /* The number of the turn, and the thread that has it; 0: none. With the number a waiter sees whether it is still the turn that it has
    waited for: where many want it, one may wait long although each turn is short. Both are in one word, so the exchange that takes
@@ -209,9 +209,8 @@ static int turn_begin( int64_t patience )
 {
     uint64_t word = atomic_load( &turn.word ), seen = word;
     uint32_t tid = ke_thread_id();
-    const int64_t moment = MOMENT;
     struct ums_wait all = ums_wait_begins(), wait = all;
-    int64_t look = TURN_LOOK;
+    int64_t look = TURN_LOOK, moment = UMS_MOMENT;
     enum wait_for_turn answer;
 
     for (;;)
@@ -232,6 +231,7 @@ static int turn_begin( int64_t patience )
         {
             if (patience && ums_waited( &all ) > patience) return 0;
             ke_wait( &turn.tid, (uint32_t)word, &moment );
+            if (moment < LONG) moment *= 2;     /* as in ums_wait_moment */
             word = atomic_load( &turn.word );
         }
         if (word == seen) continue;

@@ -58,6 +58,7 @@ void ums_worker_killed_finish( struct ums_context *w )
     {
         left = ke_preempt( w->owner, w );
         if (left == KE_CARRIER_STOPPED || ums_give_up( &wait, "a killed worker's carrier" )) return;
+        ums_wait_moment( &wait );
     }
     if (!atomic_exchange( &w->kill_pending, 0 )) return;
     mark = ums_mark( w );
@@ -159,6 +160,7 @@ static uint64_t take_off( struct ums_context *w, uint64_t stopped,
         {
             if (ke_preempt( owner, w ) != KE_TRY_AGAIN ||
                 ums_give_up( &wait, "a suspended worker to leave its carrier" )) return 0;
+            ums_wait_moment( &wait );
         }
         else if (word_state( word ) != WORKER_RUNNING) return 0;
         else if (atomic_compare_exchange_weak( &w->word, &word, (word & ~WORD_STATE) |

@@ -18,10 +18,11 @@
 #include "syscalls/threads/threads.h"
 
 /* Call this in a loop that waits for another thread: that one may be waiting for this one. */
-void ums_let_others_go_on( struct ums_context *self )
+void ums_let_others_go_on( struct ums_context *self, struct ums_wait *wait )
 {
     ums_hold_self( self, -1 );
     SwitchToThread();
+    ums_wait_moment( wait );
     ums_hold_self( self, 1 );
 }
 
@@ -35,7 +36,7 @@ int ums_wait_for_start( const struct ums_context *target, uint32_t tid )
     struct ums_wait wait = ums_wait_begins();
     uint64_t word;
 
-    for (;; SwitchToThread())
+    for (;; SwitchToThread(), ums_wait_moment( &wait ))
     {
         word = atomic_load( &target->word );
         if (word_state( word ) != WORKER_STARTING || word_suspended( word ) || atomic_load( &target->tid ) != tid) return 1;
@@ -58,7 +59,11 @@ void ums_wait_while_busy( const struct ums_context *target )
 {
     struct ums_wait wait = ums_wait_begins();
 
-    while (atomic_load( &target->busy ) && !ums_give_up_after( UMS_MORE_PATIENCE, &wait, "a busy worker" )) SwitchToThread();
+    while (atomic_load( &target->busy ) && !ums_give_up_after( UMS_MORE_PATIENCE, &wait, "a busy worker" ))
+    {
+        SwitchToThread();
+        ums_wait_moment( &wait );
+    }
 }
 
 /* ---- suspensions ---- */
@@ -88,6 +93,7 @@ enum suspend_begun ums_suspend_begin( struct ums_context *self, struct ums_conte
         if (!same) return SUSPEND_ENDED;
         if (count == SUSPEND_MAX || given_up) return SUSPEND_REFUSED;
         SwitchToThread();
+        ums_wait_moment( &wait );
         given_up = ums_give_up_after( UMS_MORE_PATIENCE, &wait, "another suspension or a hold of a worker, to suspend it" );
     }
     suspension->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
@@ -148,6 +154,7 @@ int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_
         ums_hold_self( self, -1 );
         if (taken == HOLD_REFUSED) return 0;
         SwitchToThread();
+        ums_wait_moment( &wait );
         join = join || ums_give_up_after( UMS_MORE_PATIENCE, &wait, "another hold or a suspension of a worker to end" );
     }
 }
@@ -165,10 +172,11 @@ void ums_let_go_word( struct ums_context *self, struct ums_context *target )
    worker that the hold itself has stopped keeps the hold's suspension (ums_worker_stopped). */
 int ums_hold_worker( struct ums_context *self, struct ums_context *target, uint32_t tid, struct hold *hold )
 {
+    struct ums_wait wait = { 0 };
     uint64_t word;
     int busy;
 
-    for (;; SwitchToThread())
+    for (;; SwitchToThread(), ums_wait_moment( &wait ))
     {
         ums_wait_while_busy( target );
         if (!tid || !ums_hold_word( self, target, tid, HOLD_ANY, 1 )) return 0;

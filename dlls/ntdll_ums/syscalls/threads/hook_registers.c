@@ -59,6 +59,7 @@ static int wait_for_carrier( struct ums_context *target )
     {
         if (ums_give_up( &wait, "a worker to leave its carrier, to set its registers" )) return 0;
         SwitchToThread();
+        ums_wait_moment( &wait );
     }
     return 1;
 }

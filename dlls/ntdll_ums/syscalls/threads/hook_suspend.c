@@ -199,7 +199,7 @@ static NTSTATUS resume_scheduler( struct ums_call *call, uint32_t tid, struct um
         /* a thread that suspends the worker may have given up because of this scheduler */
         while ((atomic_load( &w->word ) & WORD_SUSPENDING) &&
                !ums_give_up_after( UMS_MORE_PATIENCE, &wait, "the suspension of a scheduler's worker" ))
-            ums_let_others_go_on( self );
+            ums_let_others_go_on( self, &wait );
         ums_worker_kept( w );
     }
     ums_hold_self( self, -1 );
@@ -240,7 +240,7 @@ static NTSTATUS resume_worker( struct ums_call *call, uint32_t tid, struct ums_c
         if (count == 1) ums_objects_worker_resumed( target );
         ums_context_unref( target );            /* as in ums_suspend_begin */
         if (count != SUSPEND_WAIT) break;
-        ums_let_others_go_on( self );
+        ums_let_others_go_on( self, &wait );
         waits = !ums_give_up_after( UMS_MORE_PATIENCE, &wait, "the suspension of a worker, to resume it" );
     }
     ums_hold_self( self, -1 );                  /* it may be executed by now, and wait for this */

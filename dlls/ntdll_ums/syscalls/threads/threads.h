@@ -62,7 +62,7 @@ void ums_let_advance( uint32_t tid, int tries );
 /* ---- hold.c ---- */
 
 /* Call this in a loop that waits for another thread: that one may be waiting for this one. */
-void ums_let_others_go_on( struct ums_context *self );
+void ums_let_others_go_on( struct ums_context *self, struct ums_wait *wait );
 
 /* The thread of a new worker runs code of the host until it parks. On Windows it has not begun: its registers do not change, and
    it has no locks [guess]. Registers that were read in the host's code would take it back there when they are set later, and a
