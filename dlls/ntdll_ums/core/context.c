@@ -188,7 +188,8 @@ uint32_t ums_context_suspending( struct ums_context *context, int join, uint64_t
 }
 
 /* The count includes those that are being made. If it is lower than their number, a resume has given up waiting for one of them. Which
-   one does not matter: the next that ends is void. One whose thread was terminated never ends, and is void as well as any. */
+   one is not known, and one whose thread was terminated never ends: so the next that ends is void, and so are the others that are being
+   made, which are all that is left of the count. Otherwise one that never ends would keep the worker from being executed. */
 int ums_context_suspend_made( struct ums_context *context, int made, uint64_t *left )
 {
     uint64_t word = atomic_load( &context->word ), less;
@@ -197,7 +198,7 @@ int ums_context_suspend_made( struct ums_context *context, int made, uint64_t *l
     do
     {
         counts = word_suspended( word ) >= word_suspending( word );
-        less = SUSPENDING_ONE + (!made && counts ? SUSPENDED_ONE : 0);
+        less = SUSPENDING_ONE + (!counts ? word & WORD_SUSPENDED : made ? 0 : SUSPENDED_ONE);
     }
     while (!atomic_compare_exchange_weak( &context->word, &word, word - less ));
     *left = word - less;

@@ -22,9 +22,10 @@
 
 #define UMS_PATIENCE 100000000                  /* 100 ns: ten seconds. Shorter would be wrong on a
                                                    busy machine, where a thread waits for a CPU */
-#define UMS_MORE_PATIENCE (3 * UMS_PATIENCE)    /* two waits of UMS_PATIENCE, one after the other, and some time */
+#define UMS_MORE_PATIENCE (3 * UMS_PATIENCE)    /* two waits of UMS_PATIENCE, one after the other, each with
+                                                   an ums_stop_try at its end, and some time */
 
-/* A wait that has begun; ask again and again. What passes between two looks counts as a second at most: a debugger may have stopped
+/* A wait that has begun; ask again and again. What passes between two looks counts as two and a half seconds at most: a debugger may have stopped
    the whole process there, or the waiting thread itself has got no processor. */
 struct ums_wait
 {
@@ -32,7 +33,7 @@ struct ums_wait
     uint32_t moments;                           /* of ums_wait_moment */
 };
 
-#define UMS_WAIT_STEP 10000000
+#define UMS_WAIT_STEP 25000000                  /* more than ums_stop_try takes */
 #define UMS_MOMENT    500                       /* 50 us */
 #define UMS_EAGER     8                         /* looks */
 

@@ -551,6 +551,8 @@ int ums_worker_queue_unheard( struct ums_scheduler *s, struct ums_context *w );
 /* Called by whoever suspended the thread. 1: that suspension keeps the worker stopped from now on,
    until it is executed; it was suspended for a hold only. */
 int  ums_worker_stopped( struct ums_context *w );
+/* The same for a suspension. 1: this call has made it STOPPED, and the suspension keeps it so. */
+int  ums_worker_suspended( struct ums_context *w );
 /* The worker's thread sleeps in its parking place or stands still in a signal handler, and
    continues by itself when the worker is executed; WORD_FOREIGN is set. Take it off its scheduler,
    if it has one. */

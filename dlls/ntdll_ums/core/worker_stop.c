@@ -174,6 +174,11 @@ static uint64_t take_off( struct ums_context *w, uint64_t stopped,
 
 /* Whoever is counted in the word of the exchange has suspended the thread itself: a hold waits until that is done.
    Whoever counts later finds STOPPED, and does not suspend the thread (ums_special_suspend). */
+int ums_worker_suspended( struct ums_context *w )
+{
+    return take_off( w, WORD_STOPPED, NULL ) != 0;
+}
+
 int ums_worker_stopped( struct ums_context *w )
 {
     uint64_t word = take_off( w, WORD_STOPPED, NULL );

@@ -90,38 +90,44 @@ enum suspend_begun ums_suspend_begin( struct ums_context *self, struct ums_conte
         }
         ums_stop_end();
         ums_hold_self( self, -1 );
-        if (!same) return SUSPEND_ENDED;
-        if (count == SUSPEND_MAX || given_up) return SUSPEND_REFUSED;
+        if (!same || count == SUSPEND_MAX) return SUSPEND_NOT;
+        if (given_up) return SUSPEND_REFUSED;
         SwitchToThread();
         ums_wait_moment( &wait );
         given_up = ums_give_up_after( UMS_MORE_PATIENCE, &wait, "another suspension or a hold of a worker, to suspend it" );
     }
+    suspension->stops = 0;
     suspension->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
     return SUSPEND_BEGUN;
 }
 
-NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid,
+NTSTATUS ums_suspend_try( struct ums_call *call, struct ums_context *target, uint32_t tid,
                           struct suspension *suspension, int *busy )
 {
+    HANDLE thread = suspension->thread ? suspension->thread : (HANDLE)call->args[0];
     NTSTATUS status = native( call );
 
-    *busy = !status && suspension->thread && is_busy( suspension->thread, target, tid );
-    if (*busy) ums_resume_worker( suspension->thread, target, NULL );
+    *busy = !status && is_busy( thread, target, tid );
+    if (*busy) ums_resume_worker( thread, target, NULL );
+    suspension->stops = !status && !*busy;
     ums_stop_end();
+    if (suspension->stops && ums_worker_suspended( target )) suspension->stops = 0;
     return status;
 }
 
-/* If the suspension failed after the worker has given way to it, queue the worker. If a resume has given up waiting for it, this does what
-   that would have done (resume_counted). */
+/* If the suspension failed after the worker has given way to it, queue the worker. One that a resume has given up is undone. The thread
+   of a worker that it has itself made STOPPED stays suspended until the worker is executed, as after a resume. */
 int ums_suspend_end( struct ums_context *self, struct ums_context *target, struct suspension *suspension, int made )
 {
     uint64_t word;
     int counts = ums_context_suspend_made( target, made, &word );
 
-    if (!made) ums_worker_queue_stopped( target, word );
-    else if (!counts && (word_suspended( word ) || !ums_worker_continued( target, word )))
-        ums_resume_worker( suspension->thread, target, NULL );
-    if (!made || !counts) ums_objects_worker_resumed( target );
+    if (!counts && suspension->stops) ums_resume_worker( suspension->thread, target, NULL );
+    if (!made || !counts)
+    {
+        ums_worker_queue_stopped( target, word );
+        ums_objects_worker_resumed( target );
+    }
     if (suspension->thread) CloseHandle( suspension->thread );
     ums_context_unref( target );
     ums_hold_self( self, -1 );
@@ -131,70 +137,103 @@ int ums_suspend_end( struct ums_context *self, struct ums_context *target, struc
 /* ---- holds ---- */
 
 /* The thread that has the hold may have been suspended or killed, so the wait has a limit. Do not
-   call this while self is busy: the other holder may have to stop self. The turn first, as in ums_suspend_begin. */
+   call this while self is busy: the other holder may have to stop self. */
 int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                   enum hold_which which, int turn )
+                   enum hold_which which )
 {
     struct ums_wait wait = ums_wait_begins();
     enum hold_taken taken;
     uint64_t word;
     int join = 0;
 
-    for (;;)
+    ums_hold_self( self, 1 );                   /* before the hold: whoever waits for it must not wait long */
+    while (ums_context_ref( target, tid ))
     {
-        if (turn) ums_stop_begin();
-        ums_hold_self( self, 1 );               /* before the hold: whoever waits for it must not wait long */
-        taken = HOLD_REFUSED;
-        if (ums_context_ref( target, tid ))
-        {
-            if ((taken = ums_context_hold( target, which, join, &word )) == HOLD_TAKEN) return 1;
-            ums_context_unref( target );        /* this thread may be stopped in between: others wait for the reference */
-        }
-        if (turn) ums_stop_end();
-        ums_hold_self( self, -1 );
-        if (taken == HOLD_REFUSED) return 0;
-        SwitchToThread();
-        ums_wait_moment( &wait );
+        if ((taken = ums_context_hold( target, which, join, &word )) == HOLD_TAKEN) return 1;
+        ums_context_unref( target );            /* this thread may be stopped in between: others wait for the reference */
+        if (taken == HOLD_REFUSED) break;
+        ums_let_others_go_on( self, &wait );
         join = join || ums_give_up_after( UMS_MORE_PATIENCE, &wait, "another hold or a suspension of a worker to end" );
     }
+    ums_hold_self( self, -1 );
+    return 0;
 }
 
 /* Queue a worker that has given way to the hold, or was resumed during it. */
-void ums_let_go_word( struct ums_context *self, struct ums_context *target )
+static void drop_hold( struct ums_context *target )
 {
     ums_worker_queue_stopped( target, ums_context_let_go( target ) );
     ums_context_unref( target );
+}
+
+void ums_let_go_word( struct ums_context *self, struct ums_context *target )
+{
+    drop_hold( target );
     ums_hold_self( self, -1 );
 }
 
 /* The system's suspend count of the thread is the counted one; at least 1 for a worker that was
-   stopped in user code, until it is executed; and 1 more for each hold that has stopped it. A
-   worker that the hold itself has stopped keeps the hold's suspension (ums_worker_stopped). */
+   stopped in user code, until it is executed; and 1 more for each hold that has stopped it. */
+enum hold_taken ums_hold_try( struct ums_context *target, uint32_t tid, int join, struct hold *hold )
+{
+    enum hold_taken taken;
+    uint64_t word;
+    int stands;
+
+    hold->thread = NULL;
+    hold->held = 0;
+    if (!tid || !ums_context_ref( target, tid )) return HOLD_REFUSED;
+    if ((taken = ums_context_hold( target, HOLD_ANY, join, &word )) != HOLD_TAKEN)
+    {
+        ums_context_unref( target );
+        return taken;
+    }
+    hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME |
+                               SYNCHRONIZE, FALSE, tid );
+    /* stopped before, and resumed since: nobody can resume or execute it now */
+    stands = (word & WORD_STOPPED) && !word_suspended( word );
+    hold->held = hold->thread && !stands && !ums_suspend_native( hold->thread, NULL );
+    /* one that has ended, or is suspended as often as it can be, cannot be suspended */
+    if (hold->thread && (!hold->held || !is_busy( hold->thread, target, tid ))) return HOLD_TAKEN;
+    if (hold->held) ums_resume_worker( hold->thread, target, NULL );
+    drop_hold( target );
+    return hold->thread ? HOLD_WAIT : HOLD_REFUSED;
+}
+
+enum hold_taken ums_hold_once( struct ums_context *self, struct ums_context *target, uint32_t tid, int join,
+                               struct hold *hold )
+{
+    enum hold_taken taken;
+
+    ums_stop_begin();                           /* first, as in ums_suspend_begin */
+    ums_hold_self( self, 1 );
+    taken = ums_hold_try( target, tid, join, hold );
+    ums_stop_end();
+    if (taken == HOLD_TAKEN)
+    {
+        /* one that the hold itself has stopped keeps the hold's suspension */
+        if (ums_worker_stopped( target )) hold->held = 0;
+        return taken;
+    }
+    if (hold->thread) CloseHandle( hold->thread );
+    ums_hold_self( self, -1 );
+    return taken;
+}
+
 int ums_hold_worker( struct ums_context *self, struct ums_context *target, uint32_t tid, struct hold *hold )
 {
-    struct ums_wait wait = { 0 };
-    uint64_t word;
-    int busy;
+    struct ums_wait wait = ums_wait_begins();
+    enum hold_taken taken;
+    int join = 0;
 
-    for (;; SwitchToThread(), ums_wait_moment( &wait ))
+    for (;;)
     {
         ums_wait_while_busy( target );
-        if (!tid || !ums_hold_word( self, target, tid, HOLD_ANY, 1 )) return 0;
-        word = atomic_load( &target->word );
-        hold->thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SET_CONTEXT | THREAD_SUSPEND_RESUME |
-                                   SYNCHRONIZE, FALSE, tid );
-        /* stopped before, and resumed since: nobody can resume or execute it now */
-        hold->held = !((word & WORD_STOPPED) && !word_suspended( word )) && hold->thread &&
-                     !ums_suspend_native( hold->thread, NULL );
-        if ((busy = hold->held && is_busy( hold->thread, target, tid )))
-            ums_resume_worker( hold->thread, target, NULL );
-        ums_stop_end();
-        if (!busy) break;
-        CloseHandle( hold->thread );
-        ums_let_go_word( self, target );
+        if ((taken = ums_hold_once( self, target, tid, join, hold )) != HOLD_WAIT) return taken == HOLD_TAKEN;
+        SwitchToThread();
+        ums_wait_moment( &wait );
+        join = join || ums_give_up_after( UMS_MORE_PATIENCE, &wait, "a worker to be held" );
     }
-    if (ums_worker_stopped( target )) hold->held = 0;
-    return 1;
 }
 
 /* dead: the thread was ended. A resume has waited until now, so nobody has queued the worker. */

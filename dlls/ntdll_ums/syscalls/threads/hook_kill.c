@@ -129,14 +129,15 @@ static int end_plain( struct ums_call *call, HANDLE thread, uint32_t tid, ULONG 
 
 /* Returns 0 if the thread must advance first. It may have ended since the last try, and the program's handle be
    another one by now. */
-static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int tries, NTSTATUS *status )
+static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int tries, struct ums_context *self, NTSTATUS *status )
 {
-    HANDLE thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE,
-                                FALSE, tid );
-    ULONG others;
     int stopped, done = 1;
+    HANDLE thread;
+    ULONG others;
 
     ums_stop_begin();
+    ums_hold_self( self, 1 );
+    thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE, FALSE, tid );
     if ((stopped = thread && !ums_suspend_native( thread, &others )))
         done = end_plain( call, thread, tid, others, status );
     ums_stop_end();
@@ -149,6 +150,7 @@ static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int tries, NT
         ums_objects_thread_gone( tid );
     }
     if (thread) CloseHandle( thread );
+    ums_hold_self( self, -1 );
     return done;
 }
 
@@ -156,7 +158,7 @@ void ums_forget_late_hold( uint32_t tid, int tries, struct ums_wait *wait )
 {
     if (!tries) *wait = ums_wait_begins();      /* the first try may have waited long for its turn */
     if (ums_thread_holds( tid ) && tries >= ENOUGH_TRIES &&
-        ums_give_up( wait, "a thread that holds a worker, to terminate it" ))
+        ums_give_up_after( UMS_MORE_PATIENCE, wait, "a thread that holds a worker, to terminate it" ))
         ums_thread_forget_hold( tid );
 }
 
@@ -165,14 +167,11 @@ void ums_forget_late_hold( uint32_t tid, int tries, struct ums_wait *wait )
 static int kill_plain( struct ums_call *call, uint32_t tid, int tries, struct ums_context *self, NTSTATUS *status )
 {
     struct ums_wait wait;
-    int done, vain;
+    int vain;
 
     for (vain = 0; !is_scheduler( tid ); tries++, vain++)
     {
-        ums_hold_self( self, 1 );
-        done = try_to_kill_plain( call, tid, tries, status );
-        ums_hold_self( self, -1 );
-        if (done) return 1;
+        if (try_to_kill_plain( call, tid, tries, self, status )) return 1;
         ums_forget_late_hold( tid, vain, &wait );
         ke_let_advance();
     }

@@ -42,7 +42,7 @@ static void go_on( struct ums_scheduler *s, HANDLE thread )
     ums_preempter_ends( s );
 }
 
-enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, GOING_ON, CANNOT_STOP };
+enum where { OUTSIDE, CARRIES, WAITS, IN_THE_MIDDLE, CANNOT_STOP };
 
 /* It sends its worker home, or is about to take an upcall. Where its registers are does not tell: it calls the host to
    resume the worker's thread, and another thread may stop that worker meanwhile, and post. If it ended there the worker
@@ -80,30 +80,6 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint3
     return ums_is_in_our_code( &context ) ? IN_THE_MIDDLE : OUTSIDE;
 }
 
-/* The worker does not end with its scheduler: it is suspended for a moment and put onto its completion
-   list. If the worker is carried, the thread itself ends when the worker has left it
-   (ums_left_preempted). 1: the scheduler, which still stands still, waits for no worker any more. If the
-   worker is leaving the scheduler for another reason, the scheduler must be told, and continues. */
-static int take_worker_off( struct ums_scheduler *s, struct ums_context *w, enum where where,
-                            HANDLE thread, struct ums_context *self )
-{
-    struct hold hold;
-    int off = 0;
-
-    if (where == CARRIES) go_on( s, thread );
-    if (ums_hold_worker( self, w, atomic_load( &w->tid ), &hold ))
-    {
-        if (where == WAITS && w->owner == s)
-        {
-            ums_worker_taken( w );
-            off = word_state( atomic_load( &w->word ) ) == WORKER_BLOCKED;
-        }
-        ums_let_go( self, w, &hold, 0 );
-    }
-    if (where == WAITS && !off) go_on( s, thread );
-    return off;
-}
-
 /* A scheduler that is being terminated. */
 struct kill
 {
@@ -114,6 +90,7 @@ struct kill
     HANDLE                thread;
     uint32_t              tid;
     ULONG                 others;               /* suspensions by the program */
+    int                   holds;                /* the worker */
 };
 
 /* NULL: the thread has left the mode. Another one may have the context. */
@@ -122,29 +99,6 @@ static struct ums_scheduler *scheduler_of( const struct ums_context *context, ui
     struct ums_scheduler *s = context->scheduler;
 
     return atomic_load( &context->tid ) == tid ? s : NULL;
-}
-
-/* One that is in the middle of something goes on, and so does one that has left the mode since the look, or entered
-   it once more: only while it runs. One that carries its worker ends behind that; this is said while it stands still,
-   since another thread may have this scheduler as soon as it has left it. */
-static enum where stop_somewhere( struct kill *k )
-{
-    enum where where = CANNOT_STOP;
-
-    ums_stop_begin();
-    if (stop( k->s, k->thread, &k->others ))
-    {
-        where = scheduler_of( k->target, k->tid ) == k->s ? scheduler_where( k->s, k->thread, k->tid, &k->w )
-                                                          : IN_THE_MIDDLE;
-        if (where == IN_THE_MIDDLE) go_on( k->s, k->thread );
-        else if (where == CARRIES)
-        {
-            atomic_store( &k->s->exit_status, (uint32_t)k->call->args[1] );
-            atomic_store( &k->s->killed, 1 );
-        }
-    }
-    ums_stop_end();
-    return where;
 }
 
 /* It stands still where it can end. */
@@ -168,22 +122,83 @@ static NTSTATUS end_here( struct kill *k )
     return status;
 }
 
-/* Returns 0 if the thread must advance first; then this does not suspend it any more. A program that resumes it
-   just then, while a third thread takes its worker off, may have that one's suspension undone instead of its own.
+/* It stands still and waits for its worker. The worker does not end with it: it is stopped for a moment too, and taken off, for
+   its completion list. All of it is one turn, so nobody lets either go on in between. 0: the worker is leaving for another reason, or is
+   busy or held by somebody else. It may be waiting for the caller, so it is not waited for here. If its thread stands still it stays with
+   this scheduler, which cannot take it as blocked; so nobody is preempted. hold: for the caller, behind its turn. */
+static int take_worker_off( struct kill *k, struct hold *hold )
+{
+    struct ums_context *w = k->w;
+    enum worker_state state;
 
-   The caller holds meanwhile, also while it waits to hold the worker. Whoever has that hold, and the worker itself
-   if it is busy, does not wait for the caller in between: a thread that finds it holding lets it go on, and
-   tries again with nothing held. */
+    if (ums_hold_try( w, atomic_load( &w->tid ), 0, hold ) != HOLD_TAKEN) return 0;
+    k->holds = 1;
+    state = word_state( atomic_load( &w->word ) );
+    if (w->owner != k->s || (state != WORKER_RUNNING && state != WORKER_INKERNEL)) return 0;
+    if (ums_worker_stopped( w )) hold->held = 0;
+    ums_worker_taken( w );
+    return 1;
+}
+
+/* One that carries its worker ends behind that: the carrier itself, when the worker has left it (ums_left_preempted). This is said while
+   it stands still, since another thread may have this scheduler as soon as it has left it. */
+static void will_end( struct kill *k )
+{
+    atomic_store( &k->s->exit_status, (uint32_t)k->call->args[1] );
+    atomic_store( &k->s->killed, 1 );
+}
+
+/* Whatever is done while it stands still is done in one turn: otherwise a program that resumes it just then would let it go on. One that is
+   in the middle of something goes on, and so does one that has left the mode since the look, or entered
+   it once more: only while it runs. The program's suspensions are void then. */
+static enum where try_in_turn( struct kill *k, struct hold *hold, int tries, NTSTATUS *status )
+{
+    enum where where;
+
+    if (!stop( k->s, k->thread, &k->others ))
+    {
+        *status = ums_kill_unstopped( k->call, k->thread, tries );
+        return CANNOT_STOP;
+    }
+    where = scheduler_of( k->target, k->tid ) == k->s ? scheduler_where( k->s, k->thread, k->tid, &k->w )
+                                                      : IN_THE_MIDDLE;
+    if (where == CARRIES) will_end( k );
+    if (where == WAITS) where = take_worker_off( k, hold ) ? OUTSIDE : IN_THE_MIDDLE;
+    if (where == OUTSIDE) *status = end_here( k );
+    else
+    {
+        go_on( k->s, k->thread );
+        ums_void_suspensions( k->thread, k->others );
+    }
+    return where;
+}
+
+/* Returns 0 if the thread must advance first; then this does not suspend it any more. The caller waits for its turn and for a carrier
+   while it holds nothing: a worker that is waited for may be waiting for the caller. */
 static int try_to_kill( struct kill *k, int tries, NTSTATUS *status )
 {
-    enum where where = stop_somewhere( k );
+    struct hold hold = { 0 };
+    enum where where;
+    int ended;
 
-    if (where == CARRIES || where == WAITS)
-        where = take_worker_off( k->s, k->w, where, k->thread, k->self ) ? OUTSIDE : GOING_ON;
-    if (where == CANNOT_STOP) *status = ums_kill_unstopped( k->call, k->thread, tries );
-    else if (where == OUTSIDE) *status = end_here( k );
-    else ums_void_suspensions( k->thread, k->others );
-    return where == CANNOT_STOP || where == OUTSIDE;
+    k->holds = 0;
+    ums_stop_begin();
+    ums_hold_self( k->self, 1 );
+    where = try_in_turn( k, &hold, tries, status );
+    ums_stop_end();
+    ended = where == OUTSIDE || where == CANNOT_STOP;
+    if (ended && !*status) ums_hand_killed( k->tid );   /* also if it has ended by itself */
+    if (k->holds)
+    {
+        ums_hold_self( k->self, 1 );            /* ums_let_go ends that of its own */
+        ums_let_go( k->self, k->w, &hold, 0 );
+    }
+    else if (hold.thread) CloseHandle( hold.thread );
+    if (ended) CloseHandle( k->thread );
+    ums_hold_self( k->self, -1 );
+    if (where == CARRIES && ums_hold_once( k->self, k->w, atomic_load( &k->w->tid ), 0, &hold ) == HOLD_TAKEN)
+        ums_let_go( k->self, k->w, &hold, 0 );
+    return ended;
 }
 
 /* Until it has ended by itself (ums_left_preempted), or can be ended here. Between two tries nothing is held: this
@@ -195,7 +210,7 @@ int ums_kill_scheduler( struct ums_call *call, struct ums_context *target, uint3
     const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE;
     struct kill k = { .call = call, .self = self, .target = target, .tid = tid };
     struct ums_wait wait;
-    int done, tries;
+    int tries;
 
     if (!(k.thread = OpenThread( access, FALSE, tid )))
     {
@@ -204,14 +219,7 @@ int ums_kill_scheduler( struct ums_call *call, struct ums_context *target, uint3
     }
     for (tries = 0; (k.s = scheduler_of( target, tid )); tries++)
     {
-        ums_hold_self( self, 1 );
-        if ((done = try_to_kill( &k, tries, status )))
-        {
-            if (!*status) ums_hand_killed( tid );      /* also if it has ended by itself */
-            CloseHandle( k.thread );
-        }
-        ums_hold_self( self, -1 );
-        if (done) return 1;
+        if (try_to_kill( &k, tries, status )) return 1;
         ums_forget_late_hold( tid, tries, &wait );
         ke_let_advance();
     }
@@ -251,10 +259,14 @@ int ums_scheduler_gone( struct ums_context *target )
         else if (word & WORD_PREEMPTED) ums_worker_queue_stopped( w, word );
         else if (word_state( word ) == WORKER_RUNNING || word_state( word ) == WORKER_INKERNEL)
         {
-            if (ums_hold_worker( NULL, w, atomic_load( &w->tid ), &hold ))
+            switch (ums_hold_once( NULL, w, atomic_load( &w->tid ), 1, &hold ))
             {
+            case HOLD_WAIT: return 0;           /* it is busy; the warden has others to look after */
+            case HOLD_TAKEN:
                 if (w->owner == s) ums_worker_taken( w );
                 ums_let_go( NULL, w, &hold, 0 );
+                break;
+            default: break;
             }
         }
         if (!ums_worker_queue_unheard( s, w )) return 0;

@@ -30,7 +30,7 @@ uint64_t ums_special_get_context( const struct call_row *row, struct ums_call *c
     if (target && target != self && target->kind == CONTEXT_WORKER) ums_wait_for_start( target, tid );
     status = native( call );                    /* checks handle, rights and memory */
     if (status || !target || target == self || target->kind != CONTEXT_WORKER) return status;
-    if (!ums_hold_word( self, target, tid, HOLD_STILL, 0 )) return status;
+    if (!ums_hold_word( self, target, tid, HOLD_STILL )) return status;
     if ((thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid )))
     {
         ke_worker_context( target, thread, (CONTEXT *)call->args[1] );

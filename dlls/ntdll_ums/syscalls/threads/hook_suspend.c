@@ -96,11 +96,14 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
             SwitchToThread();
         }
         if (tries + kept < ENOUGH_TRIES ||
-            !ums_give_up( &wait, "a suspended thread to end a wait, a switch or a hold" )) continue;
+            !ums_give_up_after( UMS_MORE_PATIENCE, &wait, "a suspended thread to end a wait, a switch or a hold" )) continue;
         ums_thread_forget_hold( tid );
         break;
     }
-    return native( call );
+    ums_stop_begin();                           /* so nobody is stopped with what it counts in its turn */
+    status = native( call );
+    ums_stop_end();
+    return status;
 }
 
 /* The worker was stopped while it ran, and resumed since. Its thread stays suspended once until the worker
@@ -122,7 +125,7 @@ static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_
     do
     {
         ums_wait_while_busy( target );
-        if ((begun = ums_suspend_begin( self, target, tid, &suspension )) == SUSPEND_ENDED)
+        if ((begun = ums_suspend_begin( self, target, tid, &suspension )) == SUSPEND_NOT)
             return suspend_other( call, tid, NULL, self );
         if (begun == SUSPEND_REFUSED) return STATUS_SUSPEND_COUNT_EXCEEDED;
         count = word_suspended( suspension.word ) - 1;
@@ -133,7 +136,7 @@ static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_
             return (NTSTATUS)ums_store_ulong( call->args[1], 0 );
         }
         status = ums_suspend_try( call, target, tid, &suspension, &busy );
-        if ((made = !status && !busy)) ums_worker_stopped( target );
+        made = !status && !busy;
         counts = ums_suspend_end( self, target, &suspension, made );
     }
     while (busy && counts);

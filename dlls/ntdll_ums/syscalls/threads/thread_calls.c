@@ -179,14 +179,14 @@ void ums_let_advance( uint32_t tid, int tries )
     while (++i < MOMENTS && (i < tries / 4 || may_be_ending_wait( tid )));
 }
 
-/* There may be no handle left for this process, or the thread may not be opened: then its registers are not known. */
+/* There may be no handle left for this process, or the thread may not be opened: then its registers may not be known. */
 enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle )
 {
     enum leaves leaves = LEAVES_NOT;
     HANDLE thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
     ULONG before;
 
-    if (thread ? stands_there( thread, tid, s ) : ums_objects_holder() == tid || ums_thread_holds( tid ))
+    if (stands_there( thread ? thread : handle, tid, s ) || (!thread && (ums_objects_holder() == tid || ums_thread_holds( tid ))))
         leaves = !ums_resume_native( thread ? thread : handle, &before ) && before <= 1 ? LEAVES : LEAVES_LATER;
     if (thread) CloseHandle( thread );
     return leaves;

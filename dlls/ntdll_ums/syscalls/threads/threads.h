@@ -80,13 +80,14 @@ struct suspension
 {
     HANDLE   thread;                            /* the program's handle may have too few rights */
     uint64_t word;                              /* with this suspension */
+    int      stops;                             /* its thread is suspended for it, and not for the worker's state */
 };
 
 enum suspend_begun
 {
     SUSPEND_BEGUN,                              /* until ums_suspend_end */
-    SUSPEND_ENDED,                              /* the thread has ended */
-    SUSPEND_REFUSED                             /* the count is at its maximum, or too many threads suspend it for too long */
+    SUSPEND_NOT,                                /* the thread has ended, or the count is at its maximum: the host knows */
+    SUSPEND_REFUSED                             /* too many threads suspend it for too long */
 };
 
 /* From here on nobody can execute the worker, and a resume waits. If it has begun it is the caller's turn (ums_stop_begin), which
@@ -94,18 +95,18 @@ enum suspend_begun
 enum suspend_begun ums_suspend_begin( struct ums_context *self, struct ums_context *target, uint32_t tid,
                                       struct suspension *suspension );
 
-/* Make the program's suspension. *busy: the thread stood in such a section, and is no longer suspended: let go
-   of everything, and try again. */
-NTSTATUS ums_suspend_try( struct ums_call *call, const struct ums_context *target, uint32_t tid,
+/* Make the program's suspension, and take the worker off its scheduler. *busy: the thread stood in such a section, and is no longer
+   suspended: let go of everything, and try again. */
+NTSTATUS ums_suspend_try( struct ums_call *call, struct ums_context *target, uint32_t tid,
                           struct suspension *suspension, int *busy );
 
 /* 0: a resume has undone it meanwhile. */
 int ums_suspend_end( struct ums_context *self, struct ums_context *target, struct suspension *suspension, int made );
 
-/* A hold of the word alone (ums_core.h). turn: it is the caller's turn behind it, which the caller ends. 0 if there is
-   nothing to hold, and then it is not. Do not call it while self is busy; self is busy from here until ums_let_go_word. */
+/* A hold of the word alone (ums_core.h). 0 if there is nothing to hold. Do not call it while self
+   is busy; self is busy from here until ums_let_go_word. */
 int ums_hold_word( struct ums_context *self, struct ums_context *target, uint32_t tid,
-                   enum hold_which which, int turn );
+                   enum hold_which which );
 void ums_let_go_word( struct ums_context *self, struct ums_context *target );
 
 /* A hold of a worker: its thread stands still where nobody waits for it, it is off its carrier, and
@@ -116,7 +117,15 @@ struct hold
     HANDLE thread;
 };
 
-/* tid: the worker's, when the caller found it. 0: there are too many holds, or the worker has ended. */
+/* tid: the worker's, when the caller found it. HOLD_WAIT: it is held or suspended by somebody else, or busy. HOLD_REFUSED: there are too
+   many holds, or the worker has ended, or its thread cannot be opened. Waits for nothing but its turn, so self may be busy. join: as for
+   ums_context_hold. If it is held self is busy until ums_let_go. */
+enum hold_taken ums_hold_once( struct ums_context *self, struct ums_context *target, uint32_t tid, int join,
+                               struct hold *hold );
+/* The same in the caller's turn, where self is busy already. It is not taken off its carrier or scheduler. If it is not held, the caller
+   closes hold->thread, if that is not NULL, behind its turn. */
+enum hold_taken ums_hold_try( struct ums_context *target, uint32_t tid, int join, struct hold *hold );
+/* The same, and waits. 0: it is refused. Do not call it while self is busy. */
 int ums_hold_worker( struct ums_context *self, struct ums_context *target, uint32_t tid, struct hold *hold );
 
 /* dead: the thread was ended. */
