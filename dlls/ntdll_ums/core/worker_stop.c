@@ -172,13 +172,21 @@ static uint64_t take_off( struct ums_context *w, uint64_t stopped,
     }
 }
 
-/* Whoever is counted in the word of the exchange has suspended the thread itself: a hold waits until that is done.
-   Whoever counts later finds STOPPED, and does not suspend the thread (ums_special_suspend). */
-int ums_worker_suspended( struct ums_context *w )
+/* A resume that has given the suspension up has resumed the thread, if that was suspended by then. One that comes behind the exchange
+   finds STOPPED, and leaves the thread alone. */
+static int still_counts( const struct ums_context *w, uint64_t word )
 {
-    return take_off( w, WORD_STOPPED, NULL ) != 0;
+    (void)w;
+    return word_suspended( word ) >= word_suspending( word );
 }
 
+int ums_worker_suspended( struct ums_context *w )
+{
+    return take_off( w, WORD_STOPPED, still_counts ) != 0;
+}
+
+/* Whoever is counted in the word of the exchange has suspended the thread itself: a hold waits until that is done.
+   Whoever counts later finds STOPPED, and does not suspend the thread (ums_special_suspend). */
 int ums_worker_stopped( struct ums_context *w )
 {
     uint64_t word = take_off( w, WORD_STOPPED, NULL );

@@ -86,6 +86,8 @@ enum suspend_begun ums_suspend_begin( struct ums_context *self, struct ums_conte
         {
             count = ums_context_suspending( target, given_up, &suspension->word );
             if (count != SUSPEND_WAIT && count != SUSPEND_MAX) break;
+            /* some may not be made in the end: then the host would suspend it, and nobody would count that */
+            if (count == SUSPEND_MAX && word_suspending( atomic_load( &target->word ) )) count = SUSPEND_WAIT;
             ums_context_unref( target );
         }
         ums_stop_end();
@@ -107,6 +109,8 @@ NTSTATUS ums_suspend_try( struct ums_call *call, struct ums_context *target, uin
     HANDLE thread = suspension->thread ? suspension->thread : (HANDLE)call->args[0];
     NTSTATUS status = native( call );
 
+    suspension->used = thread;
+
     *busy = !status && is_busy( thread, target, tid );
     if (*busy) ums_resume_worker( thread, target, NULL );
     suspension->stops = !status && !*busy;
@@ -122,7 +126,7 @@ int ums_suspend_end( struct ums_context *self, struct ums_context *target, struc
     uint64_t word;
     int counts = ums_context_suspend_made( target, made, &word );
 
-    if (!counts && suspension->stops) ums_resume_worker( suspension->thread, target, NULL );
+    if (!counts && suspension->stops) ums_resume_worker( suspension->used, target, NULL );
     if (!made || !counts)
     {
         ums_worker_queue_stopped( target, word );

@@ -91,6 +91,7 @@ struct kill
     uint32_t              tid;
     ULONG                 others;               /* suspensions by the program */
     int                   holds;                /* the worker */
+    int                   fails, joins;         /* to hold it, for too long: it may be held for good, or its thread be gone */
 };
 
 /* NULL: the thread has left the mode. Another one may have the context. */
@@ -109,17 +110,22 @@ static NTSTATUS end_here( struct kill *k )
 
     ke_killed_here( k->target, 1 );
     if (!ke_end_sleeper( k->target, k->thread, exit )) status = ums_terminate_native( k->thread, exit );
-    if (!status)
-    {
-        ums_objects_thread_gone( k->tid );
-        ke_thread_ended( k->target );
-        /* not 0: a worker that has yet to post was no reason to stop here (scheduler_where) */
-        if (k->w) ums_worker_queue_unheard( k->s, k->w );
-        ums_scheduler_killed( k->target );
-    }
-    else ke_killed_here( k->target, 0 );
-    ums_preempter_ends( k->s );
+    if (!status) return status;
+    ke_killed_here( k->target, 0 );
+    go_on( k->s, k->thread );
     return status;
+}
+
+/* Behind the turn, since this may wait for a thread that keeps a mutex. Nobody else cleans up (killed_here); whoever terminates it once more
+   finds that it has ended. */
+static void has_ended( struct kill *k )
+{
+    ums_objects_thread_gone( k->tid );
+    ke_thread_ended( k->target );
+    /* not 0: a worker that has yet to post was no reason to stop here (scheduler_where) */
+    if (k->w) ums_worker_queue_unheard( k->s, k->w );
+    ums_scheduler_killed( k->target );
+    ums_preempter_ends( k->s );
 }
 
 /* It stands still and waits for its worker. The worker does not end with it: it is stopped for a moment too, and taken off, for
@@ -129,10 +135,12 @@ static NTSTATUS end_here( struct kill *k )
 static int take_worker_off( struct kill *k, struct hold *hold )
 {
     struct ums_context *w = k->w;
+    enum hold_taken taken = ums_hold_try( w, atomic_load( &w->tid ), k->joins, hold );
     enum worker_state state;
 
-    if (ums_hold_try( w, atomic_load( &w->tid ), 0, hold ) != HOLD_TAKEN) return 0;
-    k->holds = 1;
+    k->holds = taken == HOLD_TAKEN;
+    k->fails = !k->holds;
+    if (taken == HOLD_WAIT || (taken == HOLD_REFUSED && !k->joins)) return 0;
     state = word_state( atomic_load( &w->word ) );
     if (w->owner != k->s || (state != WORKER_RUNNING && state != WORKER_INKERNEL)) return 0;
     if (ums_worker_stopped( w )) hold->held = 0;
@@ -181,7 +189,7 @@ static int try_to_kill( struct kill *k, int tries, NTSTATUS *status )
     enum where where;
     int ended;
 
-    k->holds = 0;
+    k->holds = k->fails = 0;
     ums_stop_begin();
     ums_hold_self( k->self, 1 );
     where = try_in_turn( k, &hold, tries, status );
@@ -194,11 +202,14 @@ static int try_to_kill( struct kill *k, int tries, NTSTATUS *status )
         ums_let_go( k->self, k->w, &hold, 0 );
     }
     else if (hold.thread) CloseHandle( hold.thread );
+    if (where == OUTSIDE && !*status) has_ended( k );
     if (ended) CloseHandle( k->thread );
     ums_hold_self( k->self, -1 );
-    if (where == CARRIES && ums_hold_once( k->self, k->w, atomic_load( &k->w->tid ), 0, &hold ) == HOLD_TAKEN)
+    if (where != CARRIES) return ended;
+    if (ums_hold_once( k->self, k->w, atomic_load( &k->w->tid ), k->joins, &hold ) == HOLD_TAKEN)
         ums_let_go( k->self, k->w, &hold, 0 );
-    return ended;
+    else k->fails = 1;
+    return 0;
 }
 
 /* Until it has ended by itself (ums_left_preempted), or can be ended here. Between two tries nothing is held: this
@@ -209,7 +220,7 @@ int ums_kill_scheduler( struct ums_call *call, struct ums_context *target, uint3
 {
     const DWORD access = THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE;
     struct kill k = { .call = call, .self = self, .target = target, .tid = tid };
-    struct ums_wait wait;
+    struct ums_wait wait, fails;
     int tries;
 
     if (!(k.thread = OpenThread( access, FALSE, tid )))
@@ -221,6 +232,8 @@ int ums_kill_scheduler( struct ums_call *call, struct ums_context *target, uint3
     {
         if (try_to_kill( &k, tries, status )) return 1;
         ums_forget_late_hold( tid, tries, &wait );
+        if (!tries || !k.fails) fails = ums_wait_begins();
+        k.joins = ums_give_up_after( UMS_MORE_PATIENCE, &fails, "the worker of a scheduler to be held, to terminate it" );
         ke_let_advance();
     }
     CloseHandle( k.thread );
@@ -259,15 +272,10 @@ int ums_scheduler_gone( struct ums_context *target )
         else if (word & WORD_PREEMPTED) ums_worker_queue_stopped( w, word );
         else if (word_state( word ) == WORKER_RUNNING || word_state( word ) == WORKER_INKERNEL)
         {
-            switch (ums_hold_once( NULL, w, atomic_load( &w->tid ), 1, &hold ))
-            {
-            case HOLD_WAIT: return 0;           /* it is busy; the warden has others to look after */
-            case HOLD_TAKEN:
-                if (w->owner == s) ums_worker_taken( w );
-                ums_let_go( NULL, w, &hold, 0 );
-                break;
-            default: break;
-            }
+            /* the warden has others to look after; while the worker has this scheduler nobody may get its slot */
+            if (ums_hold_once( NULL, w, atomic_load( &w->tid ), 0, &hold ) != HOLD_TAKEN) return 0;
+            if (w->owner == s) ums_worker_taken( w );
+            ums_let_go( NULL, w, &hold, 0 );
         }
         if (!ums_worker_queue_unheard( s, w )) return 0;
     }

@@ -79,6 +79,7 @@ void ums_wait_while_busy( const struct ums_context *target );
 struct suspension
 {
     HANDLE   thread;                            /* the program's handle may have too few rights */
+    HANDLE   used;                              /* this one, or the program's if there is none */
     uint64_t word;                              /* with this suspension */
     int      stops;                             /* its thread is suspended for it, and not for the worker's state */
 };
