@@ -145,7 +145,7 @@ static int take_worker_off( struct kill *k, struct hold *hold )
     if (w->owner != k->s || (state != WORKER_RUNNING && state != WORKER_INKERNEL)) return 0;
     if (ums_worker_stopped( w )) hold->held = 0;
     ums_worker_taken( w );
-    return 1;
+    return word_state( atomic_load( &w->word ) ) == WORKER_BLOCKED;
 }
 
 /* One that carries its worker ends behind that: the carrier itself, when the worker has left it (ums_left_preempted). This is said while
