@@ -44,7 +44,8 @@ static DWORD WINAPI plain_thread( void *arg )
     return 0;
 }
 
-/* Each thread takes the targets in another order. A worker that has suspended all schedulers would never come to resume one. */
+/* Each thread takes the targets in another order. A worker that has suspended all schedulers would never come to
+   resume one [guess]. */
 static void disturb( int round, int self )
 {
     int i = (round * 5 + self * 3) % (self < CROWD ? TARGETS : WORKERS + PLAIN), j;
@@ -59,7 +60,7 @@ static void disturb( int round, int self )
         InterlockedIncrement( &refused );
         return;
     }
-    if (round % 3 == 0)                         /* this call waits until it stands still */
+    if (round % 3 == 0)                         /* GetThreadContext waits until it stands still [guess] */
     {
         if (!GetThreadContext( thread, &context )) InterlockedIncrement( &unread );
         was = i < WORKERS + PLAIN ? steps[i] : 0;

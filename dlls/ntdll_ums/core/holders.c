@@ -144,7 +144,7 @@ void ums_section_end( struct ums_section *section )
    so nobody waits for it (hold.c); ke_preempt, which is called when something is counted, waits for a short time only.
 
    A turn ends when the other thread has stopped, which may take long: on a busy machine, or in a page fault; or when a debugger
-   has stopped its thread. The lock of local objects is waited for in turns, by whoever resumes a thread. Two threads never
+   has stopped its thread. The lock of local objects is waited for in turns: whoever has it waits for no turn. Two threads never
    end theirs: one that another process has terminated, and one that waits for a thread which waits for the warden in a signal
    handler, while the warden waits for its turn. So after a second, and again each second, a waiter looks whether the thread is gone, and
    the warden goes on beside the turn, and does not wait for that turn again: nobody in this process stops the warden, so it takes

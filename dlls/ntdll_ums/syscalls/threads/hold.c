@@ -110,7 +110,6 @@ NTSTATUS ums_suspend_try( struct ums_call *call, struct ums_context *target, uin
     NTSTATUS status = native( call );
 
     suspension->used = thread;
-
     *busy = !status && is_busy( thread, target, tid );
     if (*busy) ums_resume_worker( thread, target, NULL );
     suspension->stops = !status && !*busy;

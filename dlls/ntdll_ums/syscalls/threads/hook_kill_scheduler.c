@@ -90,8 +90,9 @@ struct kill
     HANDLE                thread;
     uint32_t              tid;
     ULONG                 others;               /* suspensions by the program */
-    int                   holds;                /* the worker */
-    int                   fails, joins;         /* to hold it, for too long: it may be held for good, or its thread be gone */
+    int                   holds;                /* this try holds the worker */
+    int                   fails;                /* this try could not hold it */
+    int                   joins;                /* that has lasted too long: it may be held for good, or its thread be gone */
 };
 
 /* NULL: the thread has left the mode. Another one may have the context. */

@@ -123,10 +123,10 @@ struct hold
    ums_context_hold. If it is held self is busy until ums_let_go. */
 enum hold_taken ums_hold_once( struct ums_context *self, struct ums_context *target, uint32_t tid, int join,
                                struct hold *hold );
-/* The same in the caller's turn, where self is busy already. It is not taken off its carrier or scheduler. If it is not held, the caller
+/* ums_hold_once in the caller's turn, where self is busy already. It is not taken off its carrier or scheduler. If it is not held, the caller
    closes hold->thread, if that is not NULL, behind its turn. */
 enum hold_taken ums_hold_try( struct ums_context *target, uint32_t tid, int join, struct hold *hold );
-/* The same, and waits. 0: it is refused. Do not call it while self is busy. */
+/* ums_hold_once until it is not HOLD_WAIT. 0: it is refused. Do not call it while self is busy. */
 int ums_hold_worker( struct ums_context *self, struct ums_context *target, uint32_t tid, struct hold *hold );
 
 /* dead: the thread was ended. */
