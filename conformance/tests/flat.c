@@ -87,13 +87,13 @@ static void sample( struct usage *usage )
     }
 }
 
-void check_flat( const char *what, void (*body)( int rounds ), int rounds, ULONGLONG slack )
+void check_flat_after( const char *what, void (*body)( int rounds ), int warm_up, int rounds, ULONGLONG slack )
 {
     struct usage before, after;
     ULONGLONG start;
 
     if (!count_handles) find_counter();
-    body( max( rounds / 10 + 1, WARM_UP ) );
+    body( warm_up );
     sample( &before );
     body( rounds );
     start = GetTickCount64();
@@ -108,4 +108,9 @@ void check_flat( const char *what, void (*body)( int rounds ), int rounds, ULONG
         (LONG)(after.handles - before.handles), rounds );
     ok( after.bytes <= before.bytes + slack, "%s: %lld bytes more after %d rounds\n", what,
         (LONGLONG)(after.bytes - before.bytes), rounds );
+}
+
+void check_flat( const char *what, void (*body)( int rounds ), int rounds, ULONGLONG slack )
+{
+    check_flat_after( what, body, max( rounds / 10 + 1, WARM_UP ), rounds, slack );
 }

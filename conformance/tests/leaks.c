@@ -171,8 +171,8 @@ START_TEST( leak_schedulers )
 {
     pCreateUmsCompletionList( &shared_list );
     check_flat( "enter and leave", enter_and_leave, umstest_env( "UMSTEST_ROUNDS", 10000 ), SLACK );
-    check_flat( "threads that enter and leave", new_schedulers, 500, SLACK );
-    check_flat( "threads that exit in SchedulerProc", exiting_schedulers, 500, SLACK );
+    check_flat( "threads that enter and leave", new_schedulers, umstest_lives(), SLACK );
+    check_flat( "threads that exit in SchedulerProc", exiting_schedulers, umstest_lives(), SLACK );
     ok( !wrong, "%ld calls did not end as they should\n", wrong );
     pDeleteUmsCompletionList( shared_list );
 }
