@@ -36,6 +36,7 @@
     X( a_signal_before_the_state_is_not_lost ) \
     X( a_new_wait_ends_the_one_before ) \
     X( the_timer_ends_a_workers_wait ) \
+    X( a_resumed_wait_takes_its_signal_before_its_time_is_over ) \
     X( a_thread_that_is_gone_takes_no_signal ) \
     X( the_lock_of_a_thread_that_is_gone ) \
     X( a_mutant_is_taken_again_by_its_owner ) \

@@ -178,3 +178,30 @@ void the_timer_ends_a_workers_wait( void **state )
     assert_int_equal( state_of( object ), 1 );
     finish();
 }
+
+/* The timer comes between the end of its suspension and the look of whoever has resumed it (ums_objects_worker_resumed). */
+static void *resume_when_time_is_over( void *unused )
+{
+    uint64_t word;
+
+    (void)unused;
+    while (word_state( word = atomic_load( &context->word ) ) != WORKER_BLOCKED) sched_yield();
+    atomic_fetch_add( &context->word, SUSPENDED_ONE );
+    set( object );
+    ums_object_time_over( context, word );
+    assert_true( has_waits( object, 1 ) );
+    atomic_fetch_sub( &context->word, SUSPENDED_ONE );
+    ums_object_time_over( context, word );
+    return NULL;
+}
+
+void a_resumed_wait_takes_its_signal_before_its_time_is_over( void **state )
+{
+    (void)state;
+    begin( OBJECT_SYNCHRONIZATION, 0, 0 );
+    run( worker_waits_for_ever, resume_when_time_is_over );
+    assert_int_equal( atomic_load( &ended ), 1 );
+    assert_int_equal( atomic_load( &timed_out ), 0 );
+    assert_int_equal( state_of( object ), 0 );
+    finish();
+}

@@ -207,7 +207,10 @@ void ums_object_time_over( struct ums_context *w, uint64_t word )
     ums_objects_lock();
     wait = w->object_wait;
     if (ums_wait_is( w, word ) && wait && is_pending( wait ) && !ums_object_waiter_stands( wait ))
-        ums_object_end_wait( wait, STATUS_TIMEOUT );
+    {
+        look_again( wait );                     /* whoever resumed it may not have come to that */
+        if (is_pending( wait )) ums_object_end_wait( wait, STATUS_TIMEOUT );
+    }
     ums_objects_unlock();
 }
 
