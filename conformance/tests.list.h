@@ -112,6 +112,7 @@ X( suspend, suspend_blocked, 20 )
 X( suspend, suspend_get_context, 20 )
 X( suspend, suspend_alert_resume, 20 )
 X( suspend, suspend_stopped_count, 20 )
+X( suspend, suspend_maximum, 20 )
 X( suspend, suspend_terminated, 20 )
 
 X( upcall, upcall_blocked, 30 )

@@ -446,6 +446,33 @@ START_TEST( suspend_stopped_count )
     CloseHandle( tick_event );
 }
 
+/* ---- as often as possible ---- */
+
+/* 5 no more than MAXIMUM_SUSPEND_COUNT times [doc: SuspendThread], and what fails does not count [seen: a plain thread, Wine] */
+START_TEST( suspend_maximum )
+{
+    PUMS_COMPLETION_LIST list = list_create();
+    struct worker worker = { 0 };
+    int i, wrong = 0;
+    DWORD count;
+
+    if (!ok( worker_create( &worker, list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() )) return;
+    ok( list_wait( list ) == worker.context, "not queued\n" );
+    for (i = 0; i < MAXIMUM_SUSPEND_COUNT; i++) wrong += SuspendThread( worker.thread ) != (DWORD)i;
+    ok( !wrong, "5 %d of %d suspensions gave another count\n", wrong, i );
+    SetLastError( POISON );
+    count = SuspendThread( worker.thread );
+    ok( count == (DWORD)-1 && GetLastError() == ERROR_SIGNAL_REFUSED, "5 one too many: %ld, error %lu\n", count, GetLastError() );
+    for (wrong = 0; i > 0; i--) wrong += ResumeThread( worker.thread ) != (DWORD)i;
+    ok( !wrong, "5 %d resumptions gave another count\n", wrong );
+    ok( context_is_suspended( worker.context ) == 0, "5 IsSuspended after the last resume\n" );
+    ok( !worker.started, "5 it ran\n" );
+    finish_workers( list, &worker, 1, 1 );
+    ok( worker.finished, "5 it did not run after resume\n" );
+    ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
+    pDeleteUmsCompletionList( list );
+}
+
 /* ---- terminated ---- */
 
 /* 1.5 a worker that was suspended when it was terminated is suspended no more */

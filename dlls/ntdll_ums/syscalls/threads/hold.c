@@ -92,8 +92,9 @@ enum suspend_begun ums_suspend_begin( struct ums_context *self, struct ums_conte
         }
         ums_stop_end();
         ums_hold_self( self, -1 );
-        if (!same || count == SUSPEND_MAX) return SUSPEND_NOT;
-        if (given_up) return SUSPEND_REFUSED;
+        if (!same) return SUSPEND_NOT;
+        /* not up to the host, which may have counted less by now: the thread may have been resumed since */
+        if (given_up || count == SUSPEND_MAX) return SUSPEND_REFUSED;
         SwitchToThread();
         ums_wait_moment( &wait );
         given_up = ums_give_up_after( UMS_MORE_PATIENCE, &wait, "another suspension or a hold of a worker, to suspend it" );

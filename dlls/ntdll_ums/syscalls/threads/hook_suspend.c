@@ -76,6 +76,7 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     int tries = 0, kept = 0;
     struct ums_wait wait;
     enum leaves leaves;
+    CONTEXT context;
     NTSTATUS status;
 
     if (!tid || tid == GetCurrentThreadId()) return native( call );
@@ -100,8 +101,11 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
         ums_thread_forget_hold( tid );
         break;
     }
+    context.ContextFlags = CONTEXT_CONTROL;
     ums_stop_begin();                           /* so nobody is stopped with what it counts in its turn */
     status = native( call );
+    /* that waits until it has stopped, unless the program's handle may not: before that it might take the next turn */
+    if (!status) ums_get_context_native( (HANDLE)call->args[0], &context );
     ums_stop_end();
     return status;
 }

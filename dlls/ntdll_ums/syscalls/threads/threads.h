@@ -87,8 +87,8 @@ struct suspension
 enum suspend_begun
 {
     SUSPEND_BEGUN,                              /* until ums_suspend_end */
-    SUSPEND_NOT,                                /* the thread has ended, or the count is at its maximum: the host knows */
-    SUSPEND_REFUSED                             /* too many threads suspend it for too long */
+    SUSPEND_NOT,                                /* the thread has ended: the host knows */
+    SUSPEND_REFUSED                             /* the count is at its maximum, or too many threads suspend it for too long */
 };
 
 /* From here on nobody can execute the worker, and a resume waits. If it has begun it is the caller's turn (ums_stop_begin), which
