@@ -1,6 +1,7 @@
 /*
  * White box: a scheduler that was asked to pause does so once, before the next upcall for a worker that it has carried, however that
- * worker has left it; and it carries nobody meanwhile. Run with UMS_ENGINE=handoff it never pauses.
+ * worker has left it; and it carries nobody meanwhile. If it is terminated there, a worker that has yielded is queued. Run with
+ * UMS_ENGINE=handoff it never pauses.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -16,17 +17,24 @@
 static struct ums_list *list;
 static struct ums_context *context;
 static _Atomic(struct ums_scheduler *) scheduler;
-static int pauses;
+static int pauses, terminated;
 
-/* No other sleep of a scheduler that expects no post ends by itself. */
+/* No other sleep of a scheduler for which something is posted ends by itself. */
 static int count_pause( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     enum worker_state state = word_state( atomic_load( &context->word ) );
     struct ums_scheduler *s = atomic_load( &scheduler );
 
-    if (!s || !timeout || atomic_load( &s->posted ) != POST_NONE || atomic_load( word ) != value) return 1;
+    if (!s || !timeout || word == &s->park.token || atomic_load( word ) != value) return 1;
+    if (atomic_load( &s->posted ) != POST_MADE || !atomic_load( &s->waiting )) return 1;
     assert_true( state == WORKER_READY || state == WORKER_BLOCKED || state == WORKER_QUEUED );
     assert_int_equal( atomic_load( &s->pause_wanted ), 0 );
+    if (terminated)                             /* what its terminator does (has_ended) */
+    {
+        assert_int_equal( state, WORKER_READY );
+        assert_int_equal( ums_worker_queue_unheard( s, context ), 1 );
+        assert_int_equal( word_state( atomic_load( &context->word ) ), WORKER_QUEUED );
+    }
     pauses++;
     return 0;
 }
@@ -92,7 +100,7 @@ static void go_on( uint32_t reason, uintptr_t payload, void *param )
     if (word_state( word ) == WORKER_BLOCKED && (word & WORD_WAITS)) ums_alert( context );
     if (word_suspended( word ) && ums_context_resumed( context, 1, &word ))
         assert_false( ums_worker_continued( context, word ) );
-    if (reason != 2 /* yield */) ums_list_wait( list, NULL, &w );
+    if (reason != 2 /* yield */ || word_state( atomic_load( &context->word ) ) == WORKER_QUEUED) ums_list_wait( list, NULL, &w );
     if (atomic_load( &w->flags ) & CONTEXT_TERMINATED) return;
     fake_execute( w );
 }
@@ -123,6 +131,14 @@ static void behind_a_yield( void **state )
     pauses_once( yields );
 }
 
+static void behind_a_yield_that_nobody_hears( void **state )
+{
+    (void)state;
+    terminated = 1;
+    pauses_once( yields );
+    terminated = 0;
+}
+
 static void when_the_worker_blocks( void **state )
 {
     (void)state;
@@ -146,6 +162,7 @@ int main( void )
     const struct CMUnitTest tests[] =
     {
         cmocka_unit_test( behind_a_yield ),
+        cmocka_unit_test( behind_a_yield_that_nobody_hears ),
         cmocka_unit_test( when_the_worker_blocks ),
         cmocka_unit_test( when_the_worker_waits_without_its_thread ),
         cmocka_unit_test( when_the_worker_was_suspended ),

@@ -21,15 +21,24 @@
 /* Where GS is written by a system call, a thread that stops the scheduler of a worker that only yields finds it at the end of that
    call: Linux stops a thread there, and it is in the middle of the switch. So it pauses here, where it carries nobody; nobody
    waits for it here, so it may be suspended. Only this thread takes the flag back. One that is set behind the look is seen at the next
-   upcall, one that is set twice costs one pause; nobody waits for the pause, it only makes the next try likely to succeed. If it is
-   terminated here it is as if it had been in the first instruction of SchedulerProc. */
-__attribute__((noinline)) void ums_pause_to_be_stopped( struct ums_scheduler *s )
+   upcall, one that is set twice costs one pause; nobody waits for the pause, it only makes the next try likely to succeed. What it is about to
+   tell is posted meanwhile, as by a worker at home: if it is terminated here, whoever sees that queues a worker that has yielded
+   (ums_worker_queue_unheard). Only a thread that has stopped this one, or has seen it dead, reads that; nobody else posts to it. */
+__attribute__((noinline)) void ums_pause_to_be_stopped( struct ums_scheduler *s, uint32_t reason, uintptr_t payload,
+                                                        void *param )
 {
     static const int64_t pause = 20000;             /* 100 ns: 2 ms */
     static _Atomic uint32_t never;
 
     atomic_store( &s->pause_wanted, 0 );
+    s->upcall.reason  = reason;
+    s->upcall.payload = payload;
+    s->upcall.param   = param;
+    atomic_store( &s->waiting, 1 );                 /* first: posted and not waiting is in the middle of a switch */
+    atomic_store( &s->posted, POST_MADE );
     ke_wait( &never, 0, &pause );
+    atomic_store( &s->posted, POST_NONE );
+    atomic_store( &s->waiting, 0 );
 }
 
 /* The worker yields: the next scheduler that executes it resumes the user part. */

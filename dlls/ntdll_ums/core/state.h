@@ -85,12 +85,12 @@ static inline void scheduler_expect( struct ums_scheduler *s, uint32_t watching 
 }
 
 /* carry.c */
-void ums_pause_to_be_stopped( struct ums_scheduler *s );
+void ums_pause_to_be_stopped( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param );
 
 /* The scheduler's worker has left its thread, and nothing is posted: it carries nobody. */
 _Noreturn static inline void carrier_upcall( struct ums_scheduler *s, uint32_t reason, uintptr_t payload, void *param )
 {
-    if (atomic_load_explicit( &s->pause_wanted, memory_order_relaxed )) ums_pause_to_be_stopped( s );
+    if (atomic_load_explicit( &s->pause_wanted, memory_order_relaxed )) ums_pause_to_be_stopped( s, reason, payload, param );
     ke_scheduler_upcall( s, reason, payload, param );
 }
 
