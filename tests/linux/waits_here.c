@@ -109,7 +109,7 @@ static BOOL is_parked( char *text, size_t size )
 /* A worker that leaves its carrier for the host's wait is told as blocked before its thread has woken up where it was
    parked; and the thread may have something to do for its worker, in a short call of the host, before it parks. So it
    gets the time to be where it is to be. Whoever is on the way to the host does not stay parked. The first waits with a time-out
-   may be the host's: the worker makes more of these. */
+   may be the host's, and so may a mutex: the worker makes more of these. */
 static BOOL sleeps_here( enum kind kind, char *text, size_t size )
 {
     ULONGLONG begin = GetTickCount64();
@@ -124,7 +124,7 @@ static BOOL sleeps_here( enum kind kind, char *text, size_t size )
             here_now = is_parked( text, size );
         }
     }
-    while (here_now != is_wanted( kind ) && kind != ALERT_TIMED && GetTickCount64() - begin < LIMIT);
+    while (here_now != is_wanted( kind ) && kind != ALERT_TIMED && kind != MUTEX && GetTickCount64() - begin < LIMIT);
     return here_now;
 }
 
@@ -193,6 +193,20 @@ static void wait_until_there_is_a_timer( void )
     while (here[ALERT_TIMED] != wanted && GetTickCount64() - begin < LIMIT);
 }
 
+/* A mutex is the host's if the thread that would keep it has not begun some milliseconds after it was asked for; later ones are not. */
+static void wait_until_a_mutex_is_as_wanted( void )
+{
+    ULONGLONG begin = GetTickCount64();
+
+    for (;;)
+    {
+        wait_until_over( MUTEX );
+        if (here[MUTEX] == wanted_objects || GetTickCount64() - begin >= LIMIT) return;
+        CloseHandle( mutex );
+        mutex = CreateMutexA( NULL, FALSE, NULL );
+    }
+}
+
 /* A program that ends each thread which it has not made ends the timer, too. Then there is another one. */
 static void end_others( void )
 {
@@ -223,7 +237,9 @@ static DWORD WINAPI worker( void *arg )
         end_others();
         wait_until_there_is_a_timer();
     }
-    for (kind = ALERT; kind < KINDS; kind++) wait_until_over( kind );
+    for (kind = ALERT; kind < KINDS; kind++)
+        if (kind == MUTEX) wait_until_a_mutex_is_as_wanted();
+        else wait_until_over( kind );
     return 0;
 }
 
