@@ -1,7 +1,7 @@
 # The models of who owns a worker (ums.pml), of its waits without a thread (waits.pml), of waits by key (keyed.pml), of local
-# events and semaphores that become real (objects.pml), of handles whose values are used again (handles.pml) and of
-# mutants that become real while somebody owns them (mutants.pml), tried out by spin in small worlds: what has to hold
-# does, and seeded mistakes are found. Not without spin.
+# events and semaphores that become real (objects.pml), of waits for them whose thread is suspended (suspended.pml), of
+# handles whose values are used again (handles.pml) and of mutants that become real while somebody owns them (mutants.pml),
+# tried out by spin in small worlds: what has to hold does, and seeded mistakes are found. Not without spin.
 
 find_program(UMS_SPIN spin NO_CMAKE_FIND_ROOT_PATH)
 if(NOT UMS_SPIN)
@@ -269,6 +269,23 @@ foreach(mistake no_second_look locks_what_it_saw takes_what_comes closes_without
     string(TOUPPER MISTAKE_${mistake} macro)
     ums_add_test_of_model(handles.pml mistake.handles_${mistake} fails -D${macro})
 endforeach()
+
+# ---- suspended.pml ----
+
+set(suspended -DTIMES -DRIVAL -DSUSPENDERS=2)
+ums_add_test_of_model(suspended.pml suspended_worker holds ${suspended})
+ums_add_test_of_model(suspended.pml suspended_thread holds ${suspended} -DPLAIN)
+
+function(ums_add_mistake_in_suspended name)
+    string(TOUPPER MISTAKE_${name} macro)
+    ums_add_test_of_model(suspended.pml mistake.suspended_${name} fails ${ARGN} -D${macro})
+endfunction()
+
+ums_add_mistake_in_suspended(timer_does_not_look -DTIMES)       # what the code did until 28 November 2026
+ums_add_mistake_in_suspended(looks_first)
+ums_add_mistake_in_suspended(resumed_does_not_look)
+ums_add_mistake_in_suspended(resumed_does_not_poke -DTIMES -DSETS=0)
+ums_add_mistake_in_suspended(thread_still_stands -DPLAIN -DTIMES)
 
 # ---- mutants.pml ----
 
