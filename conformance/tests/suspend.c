@@ -448,7 +448,8 @@ START_TEST( suspend_stopped_count )
 
 /* ---- as often as possible ---- */
 
-/* 5 no more than MAXIMUM_SUSPEND_COUNT times [doc: SuspendThread], and what fails does not count [seen: a plain thread, Wine] */
+/* 5 no more than MAXIMUM_SUSPEND_COUNT times [doc: SuspendThread]; the error, and that what fails does not count [seen: a plain thread
+ * under Wine 8.0 and 10.0] */
 START_TEST( suspend_maximum )
 {
     PUMS_COMPLETION_LIST list = list_create();

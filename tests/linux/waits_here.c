@@ -193,7 +193,8 @@ static void wait_until_there_is_a_timer( void )
     while (here[ALERT_TIMED] != wanted && GetTickCount64() - begin < LIMIT);
 }
 
-/* A mutex is the host's if the thread that would keep it has not begun some milliseconds after it was asked for; later ones are not. */
+/* A mutex is the host's if the thread that would keep it has not begun 20 ms after it was asked for (mutant_keeper.c), as on a busy
+   machine. Later ones are local when it has begun. */
 static void wait_until_a_mutex_is_as_wanted( void )
 {
     ULONGLONG begin = GetTickCount64();

@@ -23,7 +23,10 @@
    waits for it here, so it may be suspended. Only this thread takes the flag back. One that is set behind the look is seen at the next
    upcall, one that is set twice costs one pause; nobody waits for the pause, it only makes the next try likely to succeed. What it is about to
    tell is posted meanwhile, as by a worker at home: if it is terminated here, whoever sees that queues a worker that has yielded
-   (ums_worker_queue_unheard). Only a thread that has stopped this one, or has seen it dead, reads that; nobody else posts to it. */
+   (ums_worker_queue_unheard). Only a thread that has stopped this one, or has seen it dead, reads that. Nobody else posts to it: it expects
+   nothing (POST_NONE), and its last worker posts to whoever executes it next. If it is stopped before the post, or behind it, it is in our
+   code, or posted without waiting: whoever terminates it lets it go on then. Another process that ends it before the post finds nothing
+   posted, and that yield is lost. */
 __attribute__((noinline)) void ums_pause_to_be_stopped( struct ums_scheduler *s, uint32_t reason, uintptr_t payload,
                                                         void *param )
 {

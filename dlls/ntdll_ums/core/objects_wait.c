@@ -199,7 +199,9 @@ void ums_object_wait_as_worker( struct object_wait *wait, int64_t deadline )
     while (is_pending( wait )) ums_worker_wait( wait->worker, WAIT_FOR_OBJECT, deadline );
 }
 
-/* Only if it is still the wait that the timer saw (`word`): a later wait has another deadline. */
+/* Only if it is still the wait that the timer saw (`word`): a later wait has another deadline. One that stands is left: whoever
+   resumes it clears its count, then looks at its objects and pokes the timer, so if this still saw the count, a later look of the timer follows. If
+   this comes between the two it hands out itself, and the look of the resumption finds nothing (tests/model/suspended.pml). */
 void ums_object_time_over( struct ums_context *w, uint64_t word )
 {
     struct object_wait *wait;
