@@ -116,12 +116,12 @@ static DWORD WINAPI pulse_thread( void *arg )
 }
 
 /* PulseEvent releases all threads that wait for a manual-reset event [doc]. A worker waits, too, while its scheduler
-   stands still [guess]. */
+   stands still [guess]. Others know both objects when the thread tells that it waits: see wait_and_tell. */
 START_TEST( scenario_object_pulsed_late )
 {
     struct kit_worker *worker;
     struct kit_sched *sched;
-    HANDLE thread;
+    HANDLE thread, known;
 
     if (!kit_open()) return;
     subject = CreateEventW( NULL, TRUE, FALSE, NULL );
@@ -133,6 +133,7 @@ START_TEST( scenario_object_pulsed_late )
     ok( worker && kit_leaves( &worker->blocks, 0 ), "it does not block\n" );
     ok( !SuspendThread( sched->thread ), "error %lu\n", GetLastError() );
     helper = copy_of( subject );
+    known = copy_of( begun );
     thread = start_thread( pulse_thread, NULL );
     know_they_wait( 1 );
     ok( PulseEvent( subject ), "PulseEvent: error %lu\n", GetLastError() );
@@ -141,7 +142,9 @@ START_TEST( scenario_object_pulsed_late )
     ok( kit_wait_value( &woken, 2 ), "it did not release the worker\n" );
     join( thread );
     kit_finish();
+    ok( !wrong, "%ld waits did not begin\n", wrong );
     kit_check();
     close_both();
+    CloseHandle( known );
     CloseHandle( begun );
 }
