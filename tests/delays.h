@@ -8,8 +8,8 @@
  * times at random, for 2^12 to 2^25 cycles of the time stamp counter. That is what a thread does that Linux takes off its
  * processor there, so whatever fails with this is wrong without it too, unless it has run out of time. Moments of some
  * instructions, which the suite meets once in thousands of runs, become common. Operations with a memory order of their own
- * are left alone: they are the fast paths. The delay calls nothing and uses no memory of a thread: it may be in a handler,
- * on any stack and with any GS.
+ * are left alone: most are on fast paths. The delay calls nothing, and of its thread it needs some bytes of the stack only: it may
+ * be in a handler, on any stack and with any GS.
  */
 #ifndef DELAYS_H
 #define DELAYS_H

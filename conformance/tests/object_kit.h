@@ -74,8 +74,8 @@ static HANDLE begun __attribute__((unused));    /* a semaphore: so many have */
 
 /* Signals `begun` and begins the wait in one step: whoever has seen the signal knows that the wait has begun. Windows'
    kernel keeps its lock from the signal to the wait (KeReleaseSemaphore with Wait [doc], although SignalObjectAndWait is
-   not documented to be one step); for Wine it is one request, and for objects of the process alone one step, too. So
-   others know either both objects or neither: if they know one, the signal may come first. */
+   not documented to be one step); for Wine it is one request, and for objects of the process alone one step, too. That needs
+   two objects of which others know both or neither: if they know one, the signal may come first. */
 MAYBE DWORD wait_and_tell( HANDLE object, DWORD ms )
 {
     return SignalObjectAndWait( begun, object, ms, FALSE );
