@@ -121,13 +121,14 @@ static DWORD WINAPI wait_and_enter( void *arg )
     return 0;
 }
 
-/* Beside the scheduler of the kit, which has a worker. */
+/* Beside the scheduler of the kit, which has a worker. That worker waits too: the end of the owner may be noticed seconds
+   later, and a worker that computes would take a processor from the tests beside this one for so long. */
 static void run_foreign( LPTHREAD_START_ROUTINE start, BOOL becomes_known )
 {
     HANDLE thread;
 
     subject = CreateMutexW( NULL, FALSE, NULL );
-    if (!foreign_begin( foreign_compute, FALSE )) return;
+    if (!foreign_begin( foreign_wait, FALSE )) return;
     CloseHandle( subject );                     /* not the first one, as above */
     subject = CreateMutexW( NULL, FALSE, NULL );
     own_list = kit_new_list();
