@@ -171,6 +171,9 @@ DWORD foreign_park( struct kit_worker *worker )
     return 0;
 }
 
+#define NUMBER( macro )  NUMBER_( macro )
+#define NUMBER_( value ) #value
+
 __asm__( ".text\n"
          "\t.globl foreign_spin\n"
          "\t.def foreign_spin; .scl 2; .type 32; .endef\n"
@@ -193,9 +196,19 @@ __asm__( ".text\n"
          "\tstmxcsr 0x10(%rsp)\n"
          "\tmovl $0x3f80,0x14(%rsp)\n"
          "\tldmxcsr 0x14(%rsp)\n"
-         "1:\tincl (%rcx)\n"
-         "\tcmpq 0x08(%rdx),%r12\n"
-         "\tje 1b\n"
+         "\tmovq %rcx,%r8\n"
+         "\tpushq $" NUMBER( FOREIGN_FLAGS ) "\n"
+         "\tpopfq\n"
+         "1:\tmovl (%r8),%eax\n"                 /* nothing in this loop changes a flag */
+         "\tleal 1(%rax),%eax\n"
+         "\tmovl %eax,(%r8)\n"
+         "\tmovq 0x08(%rdx),%rcx\n"
+         "\tnotq %rcx\n"
+         "\tleaq 1(%rcx,%r12),%rcx\n"
+         "\tjrcxz 1b\n"
+         "\tpushfq\n"
+         "\tpopq %r8\n"
+         "\tcld\n"
          "\tmovq %r12,%rax\n"
          "\tmovq %xmm7,%rcx\n"
          "\taddq %rcx,%rax\n"
@@ -203,6 +216,8 @@ __asm__( ".text\n"
          "\taddq %r13,%rax\n"
          "\taddq %r14,%rax\n"
          "\taddq %r15,%rax\n"
+         "\tandl $" NUMBER( FOREIGN_FLAGS ) ",%r8d\n"
+         "\taddq %r8,%rax\n"
          "\tstmxcsr 0x14(%rsp)\n"
          "\tldmxcsr 0x10(%rsp)\n"
          "\tmovl 0x14(%rsp),%ecx\n"

@@ -55,11 +55,13 @@ DWORD foreign_compute_at_home( struct kit_worker *worker );     /* [most likely]
 DWORD foreign_wait( struct kit_worker *worker );                /* for foreign_event */
 DWORD foreign_park( struct kit_worker *worker );                /* yields and is not executed */
 
-/* Sets RBX, R12 to R15 and XMM7 (to that of R15) to foreign_magic, and MXCSR; counts in foreign_steps until R12 is not
-   foreign_magic[1]. The sum of all comes to foreign_spun: of what nobody has changed FOREIGN_OTHERS, and R12 + XMM7. */
+/* Sets RBX, R12 to R15 and XMM7 (to that of R15) to foreign_magic, MXCSR, and FOREIGN_FLAGS; counts in foreign_steps until R12
+   is not foreign_magic[1]. The sum of all comes to foreign_spun: of what nobody has changed FOREIGN_OTHERS, and R12 + XMM7. */
 DWORD foreign_spin_body( struct kit_worker *worker );
 uint64_t foreign_spin( volatile LONG *count, const volatile uint64_t *registers );
-#define FOREIGN_OTHERS (0x1111111111111111ull + 0x3333333333333333 + 0x4444444444444444 + 0x5555555555555555 + 0x3f80)
+#define FOREIGN_OTHERS (0x1111111111111111ull + 0x3333333333333333 + 0x4444444444444444 + 0x5555555555555555 + 0x3f80 + \
+                        FOREIGN_FLAGS)
+#define FOREIGN_FLAGS 0xcd5                     /* overflow, direction, sign, zero, adjust, parity and carry flag */
 extern volatile uint64_t foreign_magic[5], foreign_spun;
 
 #endif /* FOREIGN_KIT_H */

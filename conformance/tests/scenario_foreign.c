@@ -159,6 +159,7 @@ static void spin_registers( DWORD (*body)( struct kit_worker *worker ) )
         (ULONGLONG)context->R12, (ULONGLONG)context->R13, (ULONGLONG)context->R14,
         (ULONGLONG)context->R15 );
     ok( context->Xmm7.Low == foreign_magic[4], "5: xmm7 %#llx\n", (ULONGLONG)context->Xmm7.Low );
+    ok( (context->EFlags & FOREIGN_FLAGS) == FOREIGN_FLAGS, "5: flags %#lx\n", context->EFlags );
     context->R12 = 0x1000;
     context->Xmm7.Low = 0x234;
     foreign_tell( FOREIGN_SET, foreign_runner->id );

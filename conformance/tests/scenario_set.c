@@ -204,16 +204,31 @@ static DWORD short_wait_body( struct kit_worker *worker )
     return 0;
 }
 
+/* A time that is over while the worker is suspended ends this wait at once; that for an object may stay until it is resumed. */
+static DWORD short_condition_body( struct kit_worker *worker )
+{
+    CONDITION_VARIABLE condition = CONDITION_VARIABLE_INIT;
+    SRWLOCK lock = SRWLOCK_INIT;
+    int i;
+
+    AcquireSRWLockExclusive( &lock );
+    for (i = 0; i < FIRST_WAITS; i++) SleepConditionVariableSRW( &condition, &lock, 1, 0 );
+    about = worker->blocks + 1;
+    result = SleepConditionVariableSRW( &condition, &lock, SHORT_WAIT, 0 ) ? 0 : (LONG)GetLastError();
+    ReleaseSRWLockExclusive( &lock );
+    return 0;
+}
+
 /* Mostly the wait is over when the registers are set, but not the call: the worker has not been executed since. In any
    order the wait returns what it returns. */
-START_TEST( scenario_set_detour_after_wait )
+static void change_after_wait( DWORD (*body)( struct kit_worker * ), LONG time_out )
 {
     struct kit_worker *worker;
     CONTEXT context;
 
     if (!kit_open()) return;
     make_objects();
-    worker = kit_add_worker( kit_add_sched( NULL )->list, short_wait_body, NULL );
+    worker = kit_add_worker( kit_add_sched( NULL )->list, body, NULL );
     kit_start();
     if (worker && ok( kit_leaves( &about, 0 ) && kit_wait_value( &worker->blocks, about ), "it does not block\n" ))
     {
@@ -227,9 +242,12 @@ START_TEST( scenario_set_detour_after_wait )
         ok( ResumeThread( worker->thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
     }
     kit_finish();
-    ok( result == WAIT_TIMEOUT && detours == 1, "the wait returned %ld, %ld detours\n", result, detours );
+    ok( result == time_out && detours == 1, "the wait returned %ld, not %ld, %ld detours\n", result, time_out, detours );
     kit_check();
 }
+
+START_TEST( scenario_set_detour_after_wait )      { change_after_wait( short_wait_body, WAIT_TIMEOUT ); }
+START_TEST( scenario_set_detour_after_condition ) { change_after_wait( short_condition_body, ERROR_TIMEOUT ); }
 
 /* ---- an APC runs before the call ends ---- */
 
@@ -340,9 +358,9 @@ static void change_in_callback( enum change change )
 START_TEST( scenario_set_same_in_callback )   { change_in_callback( THE_SAME ); }
 START_TEST( scenario_set_detour_in_callback ) { change_in_callback( DETOUR ); }
 
-/* ---- a call about another thread: it is not cut short, also while the worker runs ---- */
+/* ---- calls that do not block, one after the other: none is cut short, and none is left out ---- */
 
-static volatile LONG stop_looping, wrong_counts, loops, other_goes_on;
+static volatile LONG stop_looping, wrong_answers, loops, other_goes_on;
 
 static DWORD WINAPI other_thread( void *arg )
 {
@@ -357,42 +375,74 @@ static DWORD suspender_body( struct kit_worker *worker )
 
     while (!stop_looping)
     {
-        if (SuspendThread( other ) != 0) wrong_counts++;
-        if (ResumeThread( other ) != 1) wrong_counts++;
+        if (SuspendThread( other ) != 0) wrong_answers++;
+        if (ResumeThread( other ) != 1) wrong_answers++;
         loops++;
     }
     return 0;
 }
 
-/* Only chance takes the worker into the middle of such a call; UMSTEST_LIVES (default 400) sets the number of rounds. */
-static void change_in_special_call( enum change change )
+/* Each call finds the event as the one before has left it. */
+static DWORD event_body( struct kit_worker *worker )
 {
-    HANDLE other = CreateThread( NULL, 0, other_thread, NULL, 0, NULL );
+    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
+    LONG (WINAPI *set)( HANDLE, LONG * ) = (void *)GetProcAddress( ntdll, "NtSetEvent" );
+    LONG (WINAPI *reset)( HANDLE, LONG * ) = (void *)GetProcAddress( ntdll, "NtResetEvent" );
+    HANDLE mine = CreateEventA( NULL, TRUE, FALSE, NULL );
+    LONG before;
+
+    (void)worker;
+    while (!stop_looping)
+    {
+        before = 2;
+        if (set( mine, &before ) || before != 0) wrong_answers++;
+        before = 2;
+        if (reset( mine, &before ) || before != 1) wrong_answers++;
+        loops++;
+    }
+    CloseHandle( mine );
+    return 0;
+}
+
+/* Only chance takes the worker to a given place of a call; UMSTEST_LIVES (default 400) sets the number of rounds. */
+static void change_in_loop( DWORD (*body)( struct kit_worker * ), HANDLE other, enum change change )
+{
     int rounds = umstest_lives() / 2, i;
     struct kit_worker *worker;
     LONG failed = 0, before;
 
     if (!kit_open()) return;
-    worker = kit_add_worker( kit_add_sched( NULL )->list, suspender_body, other );
+    worker = kit_add_worker( kit_add_sched( NULL )->list, body, other );
     kit_start();
     ok( worker && kit_leaves( &loops, 0 ), "it does not run\n" );
-    for (i = 0; worker && i < rounds && !wrong_counts; i++)
+    for (i = 0; worker && i < rounds && !wrong_answers; i++)
     {
         if (SuspendThread( worker->thread )) failed++;
         before = loops;                         /* it stands still; another round means that it has made the detour */
         if (!change_registers( worker->thread, change ) || ResumeThread( worker->thread ) != 1) failed++;
         if (!kit_leaves( &loops, before )) break;
     }
-    stop_looping = other_goes_on = 1;
+    stop_looping = 1;
     ok( i == rounds && !failed, "round %d of %d, %ld failed\n", i, rounds, failed );
-    ok( !wrong_counts, "%s: a suspension was counted wrongly after %ld loops\n", change_names[change], loops );
+    ok( !wrong_answers, "%s: a call had a wrong answer after %ld loops\n", change_names[change], loops );
     kit_finish();
     kit_check();
+}
+
+/* About another thread. */
+static void change_in_special_call( enum change change )
+{
+    HANDLE other = CreateThread( NULL, 0, other_thread, NULL, 0, NULL );
+
+    change_in_loop( suspender_body, other, change );
+    other_goes_on = 1;
     ok( !WaitForSingleObject( other, KIT_LIMIT ), "the other thread is still suspended\n" );
 }
 
 START_TEST( scenario_set_same_in_special )   { change_in_special_call( THE_SAME ); }
 START_TEST( scenario_set_detour_in_special ) { change_in_special_call( DETOUR ); }
+START_TEST( scenario_set_same_in_quick )     { change_in_loop( event_body, NULL, THE_SAME ); }
+START_TEST( scenario_set_detour_in_quick )   { change_in_loop( event_body, NULL, DETOUR ); }
 
 /* ---- a worker that suspends itself, and is sent elsewhere: its waits are told as before ---- */
 
