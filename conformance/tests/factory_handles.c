@@ -176,8 +176,9 @@ static HANDLE make_event( HANDLE port, int number )
     return CreateEventW( NULL, FALSE, FALSE, NULL );
 }
 
-/* 4.3, 4.4 DUPLICATE_CLOSE_SOURCE closes the source even if there is nowhere to copy it to [doc: DuplicateHandle] */
-START_TEST( factory_handle_closed_by_copy )
+/* 4.3, 4.4 DUPLICATE_CLOSE_SOURCE closes the source even if there is nowhere to copy it to, whatever error is returned
+   [doc: DuplicateHandle] */
+static void close_by_copy( HANDLE target )
 {
     static struct factory factory;
     HANDLE next, port;
@@ -185,7 +186,7 @@ START_TEST( factory_handle_closed_by_copy )
     if (!factory_open( &factory ) || !(port = factory_port( 0 ))) return;
     STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
     ok( factory_reach( &factory.released, 1 ), "2.5 no worker\n" );
-    DuplicateHandle( GetCurrentProcess(), factory.handle, NULL, NULL, 0, FALSE, DUPLICATE_CLOSE_SOURCE );
+    DuplicateHandle( GetCurrentProcess(), factory.handle, target, NULL, 0, FALSE, DUPLICATE_CLOSE_SOURCE );
     STATUS_IS( "4.4", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_INVALID_HANDLE );
     unverified ok( factory_gone( &factory, 1 ), "2.6 the worker waits %d ms after the last close\n", WAIT_BOUND );
     if ((next = reuse( factory.handle, make_event, port )))
@@ -196,6 +197,19 @@ START_TEST( factory_handle_closed_by_copy )
     CloseHandle( port );
     CloseHandle( factory.port );
     CloseHandle( factory.gate );
+}
+
+START_TEST( factory_handle_closed_by_copy )
+{
+    close_by_copy( NULL );
+}
+
+START_TEST( factory_handle_closed_by_bad_copy )
+{
+    HANDLE event = make_event( NULL, 0 );
+
+    close_by_copy( event );                     /* no process */
+    CloseHandle( event );
 }
 
 static HANDLE make_factory( HANDLE port, int number )
