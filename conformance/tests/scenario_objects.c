@@ -269,6 +269,56 @@ START_TEST( scenario_object_counted )
     kit_check();
 }
 
+/* ---- one signal, several that wait ---- */
+
+#define TOGETHER 4
+
+static DWORD WINAPI wait_without_end( void *object )
+{
+    if (!WaitForSingleObject( object, INFINITE )) InterlockedIncrement( &woken );
+    return 0;
+}
+
+static DWORD wait_for_arg_body( struct kit_worker *worker )
+{
+    return wait_without_end( worker->arg );
+}
+
+static void signal_all( void )
+{
+    ReleaseSemaphore( subject, TOGETHER + 1, NULL );        /* of a semaphore and an event one fails */
+    SetEvent( subject );
+}
+
+/* With a plain thread, which may come to its wait behind the signal. */
+static void release_together( HANDLE object )
+{
+    struct kit_worker *workers[TOGETHER];
+    struct kit_sched *sched;
+    HANDLE thread;
+    int i;
+
+    if (!kit_open()) return;
+    subject = object;
+    sched = kit_add_sched( NULL );
+    thread = CreateThread( NULL, 0, wait_without_end, subject, 0, NULL );
+    for (i = 0; i < TOGETHER; i++) workers[i] = kit_add_worker( sched->list, wait_for_arg_body, subject );
+    kit_start();
+    for (i = 0; i < TOGETHER; i++)
+        ok( workers[i] && kit_wait_value( &workers[i]->blocks, 1 ), "worker %d: nobody was told\n", i );
+    signal_all();
+    if (!ok( kit_wait_value( &woken, TOGETHER + 1 ), "%ld of %d were released\n", woken, TOGETHER + 1 ))
+        for (i = 0; i <= TOGETHER; i++) signal_all();
+    kit_finish();
+    ok( !WaitForSingleObject( thread, KIT_LIMIT ), "the thread did not end\n" );
+    CloseHandle( thread );
+    CloseHandle( subject );
+    kit_check();
+}
+
+START_TEST( scenario_object_together_event )     { release_together( CreateEventW( NULL, TRUE, FALSE, NULL ) ); }
+START_TEST( scenario_object_together_semaphore ) { release_together( CreateSemaphoreW( NULL, 0, 64, NULL ) ); }
+
 /* ---- suspended, killed, closed ---- */
 
 
@@ -324,6 +374,38 @@ START_TEST( scenario_object_killed )
     ok( woken == 1, "%ld of 1 was released\n", woken );
     victim->ended = 1;                          /* as far as the kit is concerned */
     CloseHandle( thread );
+    CloseHandle( subject );
+    kit_check();
+}
+
+static DWORD turn_body( struct kit_worker *worker )
+{
+    while (!stop) kit_yield( worker, NULL );
+    return 0;
+}
+
+/* Nor does another worker, which may have got its context and does not wait for an object. */
+START_TEST( scenario_object_killed_context_again )
+{
+    struct kit_worker *victim;
+    struct kit_sched *sched;
+
+    if (!kit_open()) return;
+    subject = CreateEventW( NULL, FALSE, FALSE, NULL );
+    sched = kit_add_sched( NULL );
+    victim = kit_add_worker( sched->list, wait_for_arg_body, subject );
+    kit_add_worker( sched->list, turn_body, NULL );
+    kit_start();
+    ok( kit_wait_value( &victim->blocks, 1 ), "nobody was told\n" );
+    ok( TerminateThread( victim->thread, 3 ), "error %lu\n", GetLastError() );
+    victim->ended = 1;                          /* as far as the kit is concerned */
+    ok( kit_leaves( (volatile LONG *)&victim->deleted, 0 ), "it did not come to the list\n" );
+    ok( kit_add_worker( sched->list, turn_body, NULL ) && kit_leaves( &kit.workers[2].yields_made, 0 ), "it does not run\n" );
+    SetEvent( subject );
+    ok( !WaitForSingleObject( subject, 0 ), "somebody has taken the signal of the dead\n" );
+    stop = 1;
+    kit_finish();
+    ok( !woken, "%ld of 0 were released\n", woken );
     CloseHandle( subject );
     kit_check();
 }
