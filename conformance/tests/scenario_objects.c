@@ -384,7 +384,7 @@ static DWORD turn_body( struct kit_worker *worker )
     return 0;
 }
 
-/* Nor does another worker, which may have got its context and does not wait for an object. */
+/* Nor does another worker take it for the dead, which may have got the context and does not wait for an object. */
 START_TEST( scenario_object_killed_context_again )
 {
     struct kit_worker *victim;
