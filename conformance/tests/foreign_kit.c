@@ -199,7 +199,7 @@ __asm__( ".text\n"
          "\tmovq %rcx,%r8\n"
          "\tpushq $" NUMBER( FOREIGN_FLAGS ) "\n"
          "\tpopfq\n"
-         "1:\tmovl (%r8),%eax\n"                 /* nothing in this loop changes a flag */
+         "1:\tmovl (%r8),%eax\n"                 /* nothing in this loop changes a flag, so one that is lost stays lost */
          "\tleal 1(%rax),%eax\n"
          "\tmovl %eax,(%r8)\n"
          "\tmovq 0x08(%rdx),%rcx\n"

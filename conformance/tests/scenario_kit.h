@@ -47,7 +47,7 @@ struct kit_worker
     volatile LONG ended;            /* its body returned */
     volatile ULONG_PTR payload;     /* of the last Blocked upcall */
     PUMS_COMPLETION_LIST list;      /* where it was delivered last */
-    BOOL deleted;                   /* DeleteUmsThreadContext said TRUE */
+    volatile LONG deleted;          /* DeleteUmsThreadContext said TRUE */
 };
 
 struct kit_upcall
