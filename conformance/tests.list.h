@@ -302,6 +302,11 @@ X( factory_ends, factory_ends_binder, 60 )
 X( factory_ends, factory_ends_suspended, 60 )
 X( factory_ends, factory_ends_others, 60 )
 
+X( factory_places, factory_kill_unready, 60 )
+X( factory_places, factory_kill_refused, 60 )
+X( factory_places, factory_place_dequeue, 60 )
+X( factory_places, factory_place_suspended, 60 )
+
 X( scenario_blocking, scenario_block_sleep, 30 )
 X( scenario_blocking, scenario_block_sleep_alertable, 30 )
 X( scenario_blocking, scenario_block_wait, 30 )

@@ -321,6 +321,18 @@ int ums_active( void )
     return !error;
 }
 
+int ums_gives_place( void )
+{
+    struct ums_hand *h = ums_hand_current();
+
+    return h && ums_hand_blocks( h );
+}
+
+void ums_takes_place( void )
+{
+    ums_hand_is_back( ums_hand_current() );
+}
+
 BOOL WINAPI DllMainCRTStartup( HINSTANCE instance, DWORD reason, void *reserved )
 {
     (void)reserved;

@@ -11,4 +11,9 @@
    one line in the log says why. Any thread. */
 int ums_active( void );
 
+/* The calling thread, not a worker, is about to wait. If it has a packet of a worker factory, another thread gets its place, until
+   ums_takes_place, and this returns 1. */
+int ums_gives_place( void );
+void ums_takes_place( void );
+
 #endif /* UMS_MAIN_H */

@@ -72,3 +72,56 @@ void an_ended_hand_on_the_stack_is_passed_over( void **state )
     ends( a );
     finish( f );
 }
+
+static jmp_buf terminated;
+
+static void terminate( void )
+{
+    on_manager_wake = NULL;
+    longjmp( terminated, 1 );
+}
+
+/* A thread may be terminated behind the call that wakes the manager. This one releases, finds an ended hand, and tells of it. */
+void who_tells_of_an_ended_hand_has_done_all_else( void **state )
+{
+    struct ums_factory *f = factory( 1, 0 );
+    struct ums_hand *a = hand( f ), *b = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    assert_false( begins( f, b ) );
+    ums_hand_exits( b );                                /* on top of the stack */
+    on_manager_wake = terminate;
+    if (!setjmp( terminated ))
+    {
+        ums_factory_release( f );
+        fail();
+    }
+    is_given( a );
+    assert_int_equal( running( f ), 1 );
+    assert_int_equal( pending( f ), 0 );
+    assert_true( ums_hand_free( b ) );
+    ums_factory_unref( f );
+    ends( a );
+    finish( f );
+}
+
+/* Another thread has set its registers in its wait: it waits once more, and the first wait never returns. */
+void who_left_its_wait_leaves_its_packet( void **state )
+{
+    struct ums_factory *f = factory( 1, 0 );
+    struct ums_hand *a = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    assert_false( begins( f, a ) );
+    ums_factory_release( f );
+    assert_int_equal( state_of( a ), HAND_GIVEN );
+    assert_true( begins( f, a ) );                      /* the same packet */
+    assert_int_equal( running( f ), 1 );
+    assert_int_equal( pending( f ), 0 );
+    assert_false( begins( f, a ) );
+    assert_int_equal( running( f ), 0 );
+    ends( a );
+    finish( f );
+}

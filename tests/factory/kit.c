@@ -10,9 +10,12 @@
 _Atomic int manager_wakes, closed, queues_closed;
 int64_t now;
 
+void (*on_manager_wake)( void );
+
 void ke_manager_wake( void )
 {
     atomic_fetch_add( &manager_wakes, 1 );
+    if (on_manager_wake) on_manager_wake();
 }
 
 void ke_factory_closed( struct ums_factory *f, int last )
@@ -46,7 +49,7 @@ struct ums_factory *factory( uint32_t concurrency, uint32_t max )
     struct ums_factory *f;
 
     assert_non_null( q );
-    f = ums_factory_alloc( q, max );
+    f = ums_factory_alloc( q, max, NULL );
     assert_non_null( f );
     return f;
 }

@@ -33,6 +33,8 @@
     X( no_more_run_than_the_port_allows ) \
     X( a_call_that_may_block_counts_after_the_second_look ) \
     X( nobody_looks_where_no_packet_waits ) \
+    X( nobody_looks_at_a_call_that_took_too_long ) \
+    X( who_is_about_to_enter_is_looked_at_later ) \
     X( packets_come_in_order_and_in_batches ) \
     X( one_release_a_wait ) \
     X( one_release_a_batch ) \
@@ -50,9 +52,13 @@
     X( a_hand_that_ends_takes_nothing_along ) \
     X( nobody_frees_a_hand_before_it_is_gone ) \
     X( an_ended_hand_on_the_stack_is_passed_over ) \
+    X( who_tells_of_an_ended_hand_has_done_all_else ) \
+    X( who_left_its_wait_leaves_its_packet ) \
     X( the_four_conditions ) \
     X( who_is_on_its_way_is_counted_on ) \
     X( the_manager_is_told_once ) \
+    X( a_manager_that_was_not_made_is_asked_again ) \
+    X( who_was_never_ready_is_counted_on_no_more ) \
     X( a_release_asks_the_other_factory ) \
     X( a_creation_that_failed_is_tried_later ) \
     X( the_minimum_needs_no_packet ) \
@@ -69,6 +75,7 @@ FACTORY_TESTS( X )
 #undef X
 
 extern _Atomic int manager_wakes, closed, queues_closed;        /* calls of the make-believe host */
+extern void (*on_manager_wake)( void );         /* NULL: nothing */
 extern int64_t now;                             /* what the clock of the main thread shows */
 
 struct ums_factory *factory( uint32_t concurrency, uint32_t max );

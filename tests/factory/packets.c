@@ -163,7 +163,7 @@ void a_port_is_served_until_the_last_factory( void **state )
 
     (void)state;
     atomic_fetch_add( &f->queue->refs, 1 );
-    g = ums_factory_alloc( f->queue, 0 );
+    g = ums_factory_alloc( f->queue, 0, NULL );
     assert_non_null( g );
     assert_false( ums_queue_is_served( f->queue ) );
     atomic_store( &f->binding, 1 );

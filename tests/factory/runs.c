@@ -114,3 +114,60 @@ void nobody_looks_where_no_packet_waits( void **state )
     ends( a );
     finish( f );
 }
+
+/* It is blocked, and stays so until it is over: nothing about it has to be looked at. */
+void nobody_looks_at_a_call_that_took_too_long( void **state )
+{
+    struct ums_factory *f = factory( 1, 0 );
+    struct ums_hand *a = hand( f ), *b = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    assert_false( begins( f, b ) );
+    ums_factory_release( f );
+    ums_factory_release( f );
+    ums_factory_release( f );
+    is_given( b );
+    assert_true( ums_hand_enters( b ) );
+    assert_true( ums_queue_watch( f->queue, 100 ) );
+    now += 100;
+    ums_queue_watch( f->queue, 100 );
+    is_given( a );                                      /* in its place, and one packet more waits */
+    atomic_store( &manager_wakes, 0 );
+    assert_false( ums_queue_watch( f->queue, 100 ) );
+    assert_int_equal( atomic_load( &manager_wakes ), 0 );
+    assert_int_equal( atomic_load( &f->queue->in_kernel ), 0 );
+    ums_hand_is_back( b );
+    assert_int_equal( atomic_load( &f->queue->in_kernel ), 0 );
+    assert_false( begins( f, b ) );                     /* one of two that run */
+    assert_true( begins( f, a ) );
+    ends( a );
+    ends( b );
+    finish( f );
+}
+
+/* A thread that stands still between the count and its word: the manager looks again, but not at once. */
+void who_is_about_to_enter_is_looked_at_later( void **state )
+{
+    struct ums_factory *f = factory( 1, 0 );
+    struct ums_hand *a = hand( f );
+
+    (void)state;
+    assert_false( begins( f, a ) );
+    ums_factory_release( f );
+    ums_factory_release( f );
+    is_given( a );
+    atomic_store( &a->entered, 1 );
+    atomic_fetch_add( &f->queue->in_kernel, 1 );
+    ums_queue_check( f->queue );
+    atomic_store( &manager_wakes, 0 );
+    assert_true( ums_queue_watch( f->queue, 100 ) );
+    assert_int_equal( atomic_load( &manager_wakes ), 0 );
+    assert_int_equal( state_of( a ), HAND_RUNNING );
+    assert_true( ums_hand_enters( a ) );
+    ums_hand_is_back( a );
+    assert_int_equal( atomic_load( &f->queue->in_kernel ), 0 );
+    assert_true( begins( f, a ) );
+    ends( a );
+    finish( f );
+}

@@ -117,7 +117,7 @@ void factories_of_one_port_share_it( void **state )
 
     (void)state;
     atomic_fetch_add( &f->queue->refs, 1 );
-    g = ums_factory_alloc( f->queue, 0 );
+    g = ums_factory_alloc( f->queue, 0, NULL );
     b = hand( g );
     assert_false( begins( f, a ) );
     assert_false( begins( g, b ) );
@@ -144,7 +144,7 @@ void what_a_shut_one_leaves_is_for_the_other( void **state )
 
     (void)state;
     atomic_fetch_add( &f->queue->refs, 1 );
-    g = ums_factory_alloc( f->queue, 0 );
+    g = ums_factory_alloc( f->queue, 0, NULL );
     assert_int_equal( ums_factory_set( g, 3, 1 ), STATUS_SUCCESS );
     assert_false( begins( f, a ) );
     post( f, 1 );

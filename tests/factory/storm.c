@@ -50,7 +50,7 @@ static void *storm_hand( void *arg )
 {
     struct ums_hand *h = arg;
     struct ums_factory *f = atomic_load( &h->factory );
-    struct storm *storm = f->param;
+    struct storm *storm = f->start.param;
     unsigned int seed = (unsigned int)(uintptr_t)h >> 4;
     struct ums_packet packets[4];
     ums_status status;
@@ -141,7 +141,7 @@ void nothing_is_lost_or_done_twice( void **state )
     (void)state;
     fake_on_clock = NULL;
     storm.f = factory( 2, HANDS );
-    storm.f->param = &storm;
+    storm.f->start.param = &storm;
     ums_factory_set( storm.f, 2, (uint64_t)-3000 );     /* 300 us */
     ums_factory_set( storm.f, 4, 1 );
     atomic_store( &storm.releasing, 2 );

@@ -138,7 +138,7 @@ void a_release_asks_the_other_factory( void **state )
 
     (void)state;
     atomic_fetch_add( &f->queue->refs, 1 );
-    g = ums_factory_alloc( f->queue, 4 );
+    g = ums_factory_alloc( f->queue, 4, NULL );
     assert_non_null( g );
     atomic_store( &g->binding, 1 );
     ums_factory_release( f );
@@ -155,5 +155,42 @@ void a_release_asks_the_other_factory( void **state )
     assert_false( begins( f, a ) );
     ends( a );
     finish( g );
+    finish( f );
+}
+
+/* Memory was short. */
+void a_manager_that_was_not_made_is_asked_again( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+
+    (void)state;
+    atomic_store( &manager_wakes, 0 );
+    ums_factory_release( f );
+    ums_factory_release( f );
+    assert_int_equal( atomic_load( &manager_wakes ), 1 );
+    ums_factories_forget_asked();
+    ums_factory_release( f );
+    assert_int_equal( atomic_load( &manager_wakes ), 2 );
+    finish( f );
+}
+
+/* It waits without having said that it is ready. While it was not, no other was made; now it runs, and another packet waits. */
+void who_was_never_ready_is_counted_on_no_more( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a;
+
+    (void)state;
+    ums_factory_release( f );
+    a = ums_factory_make( f );
+    assert_non_null( a );
+    ums_factory_made( f, a, STATUS_SUCCESS );
+    ums_factory_release( f );
+    assert_false( ums_factory_wants( f ) );
+    atomic_store( &manager_wakes, 0 );
+    assert_true( begins( f, a ) );
+    assert_true( ums_factory_wants( f ) );
+    assert_int_equal( atomic_load( &manager_wakes ), 1 );
+    ends( a );
     finish( f );
 }

@@ -37,15 +37,15 @@ NTSTATUS NTAPI RtlGetUmsCompletionListEvent( PVOID list, PHANDLE event )
     return ums_list_event( list, event );
 }
 
-/* A worker that waits here is blocked, as in any kernel call. */
+/* A worker that waits here is blocked, as in any kernel call; a thread of a factory gives its place to another one. */
 NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER timeout,
                                                  PVOID *first )
 {
     struct ums_list *list = ums_list_check( handle );
     struct ums_context *self = ke_current(), *taken;
     int64_t relative = 0;
+    int blocked = 0, placed = 0;
     NTSTATUS status;
-    int blocked = 0;
 
     if (!list || !first) return STATUS_INVALID_PARAMETER;
     status = ums_list_wait( list, &relative, &taken );
@@ -69,11 +69,13 @@ NTSTATUS NTAPI RtlDequeueUmsCompletionListItems( PVOID handle, PLARGE_INTEGER ti
             ums_note_call( self, WHY_DEQUEUE );
             blocked = ums_worker_block( self, 1 );
         }
+        else placed = ums_gives_place();
         status = ums_list_wait( list, timeout ? &relative : NULL, &taken );
         /* If another thread has set the registers of this worker, it does not come back here; the workers must not be
            lost. A pointer that is bad faults below. */
         if (blocked) ums_try_store( first, (uint64_t)(uintptr_t)taken );
         ums_worker_back_from( self, blocked );
+        if (placed) ums_takes_place();
     }
     *first = taken;
     return status;

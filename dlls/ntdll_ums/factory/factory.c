@@ -33,12 +33,14 @@ int ums_factory_init( void )
 }
 
 /* The caller's reference to the queue goes to it. */
-struct ums_factory *ums_factory_alloc( struct ums_queue *q, uint32_t max )
+struct ums_factory *ums_factory_alloc( struct ums_queue *q, uint32_t max, const struct ums_factory_start *start )
 {
+    static const struct ums_factory_start none;
     struct ums_factory *f = ums_pool_alloc( &ums_factory_pool );
 
     if (!f) return NULL;
     f->queue = q;
+    f->start = start ? *start : none;
     atomic_store( &f->object, NULL );
     atomic_store( &f->handles, 0 );
     atomic_store( &f->abroad, 0 );
@@ -203,6 +205,16 @@ int ums_queue_must_return( const struct ums_queue *q )
     return (atomic_load( &q->moving ) || ums_queue_has_fetched( q )) && !ums_queue_is_served( q );
 }
 
+/* There is no manager, nor could one be made: whoever has work next asks again. */
+void ums_factories_forget_asked( void )
+{
+    uint32_t i, made = ums_pool_made( &ums_factory_pool );
+
+    for (i = 0; i < made; i++) atomic_store( &((struct ums_factory *)ums_pool_any( &ums_factory_pool, i ))->asked, 0 );
+    made = ums_pool_made( &ums_queue_pool );
+    for (i = 0; i < made; i++) atomic_store( &((struct ums_queue *)ums_pool_any( &ums_queue_pool, i ))->watched, 0 );
+}
+
 /* Whoever sets the mark wakes the manager, so no thread must be stopped in between. A worker is in a section
    already. */
 static void ask_manager( _Atomic uint32_t *mark )
@@ -321,7 +333,7 @@ static int count_out( struct ums_hand *h )
     struct ums_factory *f = atomic_load( &h->factory );
 
     if (!ums_hand_ended( h )) return 0;
-    if (atomic_exchange( &h->entered, 0 )) atomic_fetch_sub( &h->queue->in_kernel, 1 );
+    ums_hand_unwatched( h );
     uncount( f, h );
     if (h->guest) atomic_fetch_sub( &f->guests, 1 );
     else
@@ -335,13 +347,17 @@ static int count_out( struct ums_hand *h )
     return 1;
 }
 
+/* It holds itself: it wakes the manager in between, and would otherwise be terminated there. */
 int ums_hand_exits( struct ums_hand *h )
 {
+    struct ums_context *self = ke_current();
     struct ums_section section;
     int first;
 
     ums_section_begin( &section );
+    ums_hold_self( self, 1 );
     first = count_out( h );
+    ums_hold_self( self, -1 );
     ums_section_end( &section );
     return first;
 }
@@ -354,7 +370,6 @@ struct ums_hand *ums_hand_guest( struct ums_factory *f )
     h->guest = 1;
     atomic_fetch_add( &f->refs, 1 );
     atomic_fetch_add( &f->guests, 1 );
-    ke_manager_wake();                          /* it looks after the port from now on */
     return h;
 }
 
@@ -500,7 +515,10 @@ static ums_status goes_without( struct ums_hand *h )
 int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct ums_packet *packets,
                             uint32_t count, uint32_t *n, ums_status *status )
 {
-    if (atomic_load_explicit( &h->coming, memory_order_relaxed )) uncount( f, h );
+    const int first = atomic_load_explicit( &h->coming, memory_order_relaxed ) != 0;
+
+    atomic_store_explicit( &h->passes, 0, memory_order_relaxed );     /* a call may have been left by an exception */
+    if (first) uncount( f, h );
     if (atomic_load_explicit( &h->leaving, memory_order_relaxed ) &&
         atomic_exchange( &h->leaving, 0 ))
         atomic_fetch_add( &f->staying, 1 );
@@ -512,6 +530,7 @@ int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct um
     if (!ums_hand_begin_wait( h )) return 0;
     *n = ums_hand_take( h, packets, count );
     *status = STATUS_SUCCESS;
+    if (first) factory_check( f );              /* others may have counted on it for their packets, too */
     return 1;
 }
 
@@ -560,15 +579,21 @@ int ums_hand_blocks( struct ums_hand *h )
 
 int ums_hand_enters( struct ums_hand *h )
 {
-    if (!ums_hand_enter_kernel( h )) return 0;
+    if (hand_state( atomic_load( &h->word ) ) != HAND_RUNNING) return 0;
+    /* counted first: the manager takes it back where it finds the call too long */
     if (!atomic_exchange( &h->entered, 1 )) atomic_fetch_add( &h->queue->in_kernel, 1 );
+    if (!ums_hand_enter_kernel( h ))
+    {
+        ums_hand_unwatched( h );
+        return 0;
+    }
     ums_queue_check( h->queue );
     return 1;
 }
 
 void ums_hand_is_back( struct ums_hand *h )
 {
-    if (atomic_exchange( &h->entered, 0 )) atomic_fetch_sub( &h->queue->in_kernel, 1 );
+    ums_hand_unwatched( h );
     ums_hand_back( h );
 }
 

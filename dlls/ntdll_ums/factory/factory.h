@@ -76,6 +76,7 @@ struct ums_hand
     _Atomic uint32_t unready;                   /* is counted in factory->starting */
     _Atomic uint32_t coming;                    /* is counted in factory->coming */
     _Atomic uint32_t entered;                   /* is counted in queue->in_kernel */
+    _Atomic uint32_t passes;                    /* is in a call of the program, with no packet */
     uint32_t guest;                             /* its thread was not made by the factory */
     uint32_t spins;                             /* how often it reads its word before it sleeps */
     _Atomic uint32_t gone;                      /* ended, and nobody uses it any more */
@@ -126,11 +127,16 @@ struct ums_queue
 
 #define FACTORY_CLOSED 0x80000000u              /* a bit of handles: no process has one, for good */
 
+struct ums_factory_start                        /* how its threads begin */
+{
+    void *start, *param;
+    size_t stack_reserve, stack_commit;
+};
+
 struct ums_factory
 {
     struct ums_queue *queue;                    /* constant from here ... */
-    void *start, *param;
-    size_t stack_reserve, stack_commit;
+    struct ums_factory_start start;
     uint64_t number;                            /* never used again in this process */
                                                 /* ... to here */
     _Atomic uint32_t refs;                      /* one for all handles together, one for each hand and
@@ -208,6 +214,7 @@ void ums_hand_back( struct ums_hand *h );
    now on. The manager looks more often, for each factory of a port and for each packet. 0: it is not in a
    call. */
 int  ums_hand_watch( struct ums_hand *h, int64_t grace );
+void ums_hand_unwatched( struct ums_hand *h );  /* it is in no call that somebody has to watch */
 /* The thread of the hand has ended, or will end without calling us again. 0: this was known. */
 int  ums_hand_ended( struct ums_hand *h );
 /* Manager only: free the slot of an ended hand if it is on no stack any more. */
@@ -223,7 +230,8 @@ static inline enum hand_state hand_state( uint32_t word )
 extern struct ums_pool ums_factory_pool;
 
 int  ums_factory_init( void );
-struct ums_factory *ums_factory_alloc( struct ums_queue *q, uint32_t max );
+/* Others find it from then on, by its queue. start: NULL in tests that make no threads */
+struct ums_factory *ums_factory_alloc( struct ums_queue *q, uint32_t max, const struct ums_factory_start *start );
 int  ums_factory_hold( struct ums_factory *f ); /* take a reference; 0: the factory is gone */
 void ums_factory_unref( struct ums_factory *f );
 void ums_factory_drop( struct ums_factory *f ); /* the same for a worker that is in no section */
@@ -263,8 +271,11 @@ void ums_hand_is_back( struct ums_hand *h );
 /* The thread of the hand has ended, or will end without calling us again: uncount it everywhere. 0: this
    was known. */
 int  ums_hand_exits( struct ums_hand *h );
-/* A hand for the calling thread, which the factory has not made. NULL: out of memory */
+/* A hand for the calling thread, which the factory has not made. The caller then wakes the manager, which looks after the port
+   from now on. NULL: out of memory */
 struct ums_hand *ums_hand_guest( struct ums_factory *f );
+
+void ums_factories_forget_asked( void );        /* the manager could not be made */
 
 /* ---- what the manager does, one thread at a time ---- */
 

@@ -254,8 +254,8 @@ static void close_factory( struct ums_factory *f )
     uint32_t none = 0;
 
     if (!atomic_compare_exchange_strong( &f->handles, &none, FACTORY_CLOSED )) return;
-    ums_handle_close_own( atomic_exchange( &f->object, NULL ) );
     ums_factory_shutdown( f );
+    ums_handle_close_own( atomic_exchange( &f->object, NULL ) );
     ums_factory_unref( f );
 }
 
@@ -281,11 +281,18 @@ void ums_factory_look_abroad( struct ums_factory *f )
    own handles are in the table as ENTRY_OWN, so it does not wait for itself. */
 static void handle_gone( struct ums_factory *f )
 {
+    struct ums_context *self = ke_current();
     struct ums_section section;
     int closed = 0;
 
-    if (!ums_factory_hold( f )) return;
     ums_section_begin( &section );
+    ums_hold_self( self, 1 );                   /* a hand would be terminated in one of its calls */
+    if (!ums_factory_hold( f ))
+    {
+        ums_hold_self( self, -1 );
+        ums_section_end( &section );
+        return;
+    }
     if (atomic_fetch_sub( &f->handles, 1 ) == 1)
     {
         close_if_unused( f );
@@ -296,6 +303,7 @@ static void handle_gone( struct ums_factory *f )
             ke_manager_wake();
         }
     }
+    ums_hold_self( self, -1 );
     ums_section_end( &section );
     if (closed) ums_queue_return( f->queue );
     ums_factory_drop( f );

@@ -226,18 +226,11 @@ static NTSTATUS make_factory( struct ums_factory *f, HANDLE object, ACCESS_MASK 
     return status;
 }
 
-static void fill( struct ums_factory *f, void *start, void *parameter, SIZE_T reserve, SIZE_T commit )
-{
-    f->start         = start;
-    f->param         = parameter;
-    f->stack_reserve = reserve;
-    f->stack_commit  = commit;
-}
-
 NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_ATTRIBUTES attr,
                                       HANDLE port, HANDLE process, PVOID start, PVOID parameter,
                                       ULONG max, SIZE_T stack_reserve, SIZE_T stack_commit )
 {
+    const struct ums_factory_start threads = { start, parameter, stack_reserve, stack_commit };
     OBJECT_ATTRIBUTES attributes;
     struct ums_factory *f = NULL;
     struct ums_queue *q;
@@ -251,17 +244,13 @@ NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_A
     status = make_object( &attributes, access, &object, &handle );
     if (status == STATUS_OBJECT_NAME_EXISTS) *ret = handle;
     if (status) return status;
-    if (!(status = find_queue( port, &q )) && !(f = ums_factory_alloc( q, max )))
+    if (!(status = find_queue( port, &q )) && !(f = ums_factory_alloc( q, max, &threads )))
     {
         drop_queue( q );
         status = STATUS_NO_MEMORY;
     }
     if (status) ums_handle_close_own( object );
-    else
-    {
-        fill( f, start, parameter, stack_reserve, stack_commit );
-        status = make_factory( f, object, access, attributes.Attributes & OBJ_INHERIT, &handle );
-    }
+    else status = make_factory( f, object, access, attributes.Attributes & OBJ_INHERIT, &handle );
     atomic_fetch_add( &made, 1 );               /* in this order: open_old reads them in the other */
     atomic_fetch_sub( &making, 1 );
     if (!status && !ums_try_store( ret, (uint64_t)handle )) status = STATUS_ACCESS_VIOLATION;
@@ -305,11 +294,11 @@ void ums_factory_fill( struct ums_factory *f, WORKER_FACTORY_BASIC_INFORMATION *
     info->TotalWorkerCount         = counts.total;
     info->ReleaseCount             = counts.releases;
     info->InfiniteWaitGoal         = (int32_t)atomic_load( &f->infinite_goal );
-    info->StartRoutine             = f->start;
-    info->StartParameter           = f->param;
+    info->StartRoutine             = f->start.start;
+    info->StartParameter           = f->start.param;
     info->ProcessId                = (HANDLE)(ULONG_PTR)GetCurrentProcessId();
-    info->StackReserve             = f->stack_reserve;
-    info->StackCommit              = f->stack_commit;
+    info->StackReserve             = f->start.stack_reserve;
+    info->StackCommit              = f->start.stack_commit;
     info->LastThreadCreationStatus = atomic_load( &f->last_status );
 }
 
@@ -481,6 +470,7 @@ static NTSTATUS hand_for( struct ums_factory *f, struct ums_hand **ret )
         if (!(h = ums_hand_guest( f ))) return STATUS_NO_MEMORY;
         atomic_store( &h->tid, GetCurrentThreadId() );
         ums_set_hand( h );
+        ke_manager_wake();                      /* behind that, or nobody would count a thread out that is terminated there */
     }
     *ret = h;
     return STATUS_SUCCESS;

@@ -213,6 +213,7 @@ struct ums_hand *ums_hand_alloc( struct ums_factory *f, enum hand_state state )
     atomic_store( &h->unready, 0 );
     atomic_store( &h->coming, 0 );
     atomic_store( &h->entered, 0 );
+    atomic_store( &h->passes, 0 );
     atomic_store( &h->gone, 0 );
     /* the call numbers continue, so a late comer from the slot's former use finds no match */
     atomic_store( &h->word, (atomic_load( &h->word ) & ~(HAND_STATE | HAND_LINKED)) | state );
@@ -241,8 +242,8 @@ static void hand_set( struct ums_hand *h, enum hand_state to )
     while (!atomic_compare_exchange_weak( &h->word, &word, with_state( word, to ) )) ;
 }
 
-/* It was taken off the stack. 1: it waited, and has the packet now. */
-static int hand_given( struct ums_hand *h )
+/* It was taken off the stack. 1: it waited, and has the packet now. *reap: it has ended, and can be reaped now. */
+static int hand_given( struct ums_hand *h, int *reap )
 {
     uint32_t word = atomic_load( &h->word );
     int waits;
@@ -252,14 +253,16 @@ static int hand_given( struct ums_hand *h )
                                           (waits ? with_state( word, HAND_GIVEN ) : word) &
                                           ~HAND_LINKED ));
     if (hand_state( word ) == HAND_ASLEEP) ke_wake( &h->word, 0 );
-    else if (hand_state( word ) == HAND_ENDED) ke_manager_wake();       /* it can be reaped now */
+    if (hand_state( word ) == HAND_ENDED) *reap = 1;
     return waits;
 }
 
-void ums_queue_give( struct ums_queue *q, uint32_t packets, uint32_t leaving )
+/* 1: an ended hand was found, and can be reaped. */
+static int give( struct ums_queue *q, uint32_t packets, uint32_t leaving )
 {
     struct ums_hand *top;
     union queue_word old, new;
+    int reap = 0;
 
     for (;;)
     {
@@ -274,11 +277,17 @@ void ums_queue_give( struct ums_queue *q, uint32_t packets, uint32_t leaving )
             new.pending--;
             new.running++;
         }
-        if (!top && !packets && !leaving) return;
+        if (!top && !packets && !leaving) return reap;
         if (!queue_exchange( q, old, new )) continue;
-        if (!top) return;
-        packets = leaving = !hand_given( top );         /* take both back with the next exchange */
+        if (!top) return reap;
+        packets = leaving = !hand_given( top, &reap );  /* take both back with the next exchange */
     }
+}
+
+/* Whoever wakes the manager may be terminated behind that (core/holders.c), so nothing is left to do then. */
+void ums_queue_give( struct ums_queue *q, uint32_t packets, uint32_t leaving )
+{
+    if (give( q, packets, leaving )) ke_manager_wake();
 }
 
 void ums_queue_back( struct ums_queue *q )
@@ -374,10 +383,18 @@ static int wait_again( struct ums_hand *h )
     return 1;
 }
 
+/* Its last wait did not return, because another thread has set its registers. What it was given is for others. */
+static void leave_wait( struct ums_hand *h )
+{
+    if (!hand_move( h, HAND_WAITING, HAND_IDLE ) && !hand_move( h, HAND_ASLEEP, HAND_IDLE )) ums_hand_rest( h );
+}
+
 int ums_hand_begin_wait( struct ums_hand *h )
 {
+    enum hand_state before = hand_state( atomic_load( &h->word ) );
     uint32_t counted;
 
+    if (before == HAND_WAITING || before == HAND_ASLEEP || before == HAND_GIVEN) leave_wait( h );
     hand_move( h, HAND_INKERNEL, HAND_RUNNING );        /* a call that was left by an exception */
     counted = hand_state( atomic_load( &h->word ) ) == HAND_RUNNING;
     if (atomic_load( &h->word ) & HAND_LINKED)
@@ -506,10 +523,19 @@ void ums_hand_back( struct ums_hand *h )
     if (hand_move( h, HAND_BLOCKED, HAND_RUNNING )) ums_queue_back( h->queue );
 }
 
+void ums_hand_unwatched( struct ums_hand *h )
+{
+    if (atomic_exchange( &h->entered, 0 )) atomic_fetch_sub( &h->queue->in_kernel, 1 );
+}
+
+/* One that has become BLOCKED is watched no more: else the manager, which looks again while hands are in calls, would look
+   without end. */
 int ums_hand_watch( struct ums_hand *h, int64_t grace )
 {
     uint32_t word = atomic_load( &h->word );
 
+    /* it is counted, and about to enter: it may stand still there */
+    if (hand_state( word ) == HAND_RUNNING && atomic_load( &h->entered )) return 1;
     if (hand_state( word ) != HAND_INKERNEL) return 0;
     if (word != h->seen)
     {
@@ -518,8 +544,9 @@ int ums_hand_watch( struct ums_hand *h, int64_t grace )
         return 1;
     }
     if (ke_clock() - h->seen_at < grace) return 1;
-    if (atomic_compare_exchange_strong( &h->word, &word, with_state( word, HAND_BLOCKED ) ))
-        ums_queue_give( h->queue, 0, 1 );
+    if (!atomic_compare_exchange_strong( &h->word, &word, with_state( word, HAND_BLOCKED ) )) return 0;
+    ums_hand_unwatched( h );
+    ums_queue_give( h->queue, 0, 1 );
     return 0;
 }
 

@@ -81,8 +81,8 @@ static void hand_thread( void *arg )
     atomic_store( &h->tid, GetCurrentThreadId() );
     ums_set_hand( h );
     ums_thread_release_stack();
-    ums_thread_set_start( f->start );
-    ((PWORKER_FACTORY_START_ROUTINE)f->start)( f->param );
+    ums_thread_set_start( f->start.start );
+    ((PWORKER_FACTORY_START_ROUTINE)f->start.start)( f->start.param );
 }
 
 static void make_hands( struct ums_factory *f )
@@ -93,7 +93,7 @@ static void make_hands( struct ums_factory *f )
 
     while ((h = ums_factory_make( f )))
     {
-        status = ums_thread_create( THREAD_HAND, hand_thread, h, f->stack_reserve, f->stack_commit,
+        status = ums_thread_create( THREAD_HAND, hand_thread, h, f->start.stack_reserve, f->start.stack_commit,
                                     atomic_load( &f->priority ), &thread );
         if (!status)
         {
@@ -299,7 +299,10 @@ static void look_at_factory( struct round *round, struct ums_factory *f )
     }
     if (ums_queue_watch( f->queue, ums_grace_unseen )) not_later( round, ums_grace_unseen );
     if ((retry = atomic_load( &f->retry_at )) && ums_factory_wants( f ))
+    {
         not_later( round, retry - ke_clock() );
+        round->active = 1;                      /* for the minimum: no work keeps the manager */
+    }
     if (atomic_load( &f->abroad ) && !atomic_load( &f->handles ))
     {
         ums_factory_look_abroad( f );
@@ -408,7 +411,9 @@ static void make_manager( void )
 
     if (ums_thread_create( THREAD_STOPPED_SERVICE, manager, NULL, 0, 0, 0, &thread ))
     {
+        /* in this order: whoever asks in between tries to make one, too */
         atomic_store( &alive, 0 );
+        ums_factories_forget_asked();
         return;
     }
     tid = GetThreadId( thread );

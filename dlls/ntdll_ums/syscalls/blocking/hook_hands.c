@@ -32,6 +32,16 @@ static int try_wait( struct ums_hand *h, const struct call_row *row, const struc
     return 1;
 }
 
+/* It may be terminated there, as in a call that counts. In a callback out of a call it is in that call still. */
+static uint64_t call_uncounted( struct ums_hand *h, const struct ums_call *call )
+{
+    uint32_t before = atomic_exchange( &h->passes, 1 );
+    uint64_t ret = ums_call_native( call, NULL );
+
+    atomic_store( &h->passes, before );
+    return ret;
+}
+
 /* Only a hand that has a packet counts; in a callback out of a call it is in that call. A wait that
    is satisfied when it is tried has not blocked. */
 uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct ums_call *call )
@@ -39,7 +49,7 @@ uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct u
     uint64_t args[UMS_MAX_ARGS], ret;
     int away;
 
-    if (hand_state( atomic_load( &h->word ) ) != HAND_RUNNING) return ums_call_native( call, NULL );
+    if (hand_state( atomic_load( &h->word ) ) != HAND_RUNNING) return call_uncounted( h, call );
     if (row->cls == CALL_WAIT)
     {
         if (try_wait( h, row, call, args, &ret )) return ret;

@@ -77,12 +77,12 @@ static int kill_scheduler( struct ums_call *call, struct ums_context *target, ui
     return done;
 }
 
-/* Is the hand in a call of the program that the hook has counted and passed on? */
+/* Is the hand in a call of the program that the hook has passed on? */
 static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
 {
     enum hand_state state = h ? hand_state( atomic_load( &h->word ) ) : HAND_FREE;
 
-    if (state != HAND_BLOCKED && state != HAND_INKERNEL) return 0;
+    if (state != HAND_BLOCKED && state != HAND_INKERNEL && (!h || !atomic_load( &h->passes ))) return 0;
     return ums_is_in_native_call( context );
 }
 

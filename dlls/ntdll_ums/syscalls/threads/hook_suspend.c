@@ -12,6 +12,7 @@
 #include <ntstatus.h>
 #include <winternl.h>
 #include "core/objects.h"
+#include "factory/factory_host.h"
 #include "syscalls/hook/hook.h"
 #include "syscalls/threads/threads.h"
 
@@ -63,6 +64,17 @@ static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_
     return status;
 }
 
+/* The calling thread, not a worker. A thread of a factory that suspends itself gives its place to another one. */
+static NTSTATUS suspend_own( struct ums_call *call )
+{
+    struct ums_hand *h = ums_hand_current();
+    const int away = h && ums_hand_blocks( h );
+    NTSTATUS status = native( call );
+
+    if (away) ums_hand_is_back( h );
+    return status;
+}
+
 /* A thread that is ending a wait or holds a worker is let go on for a moment, and so is a scheduler in the middle
    of a switch. If another thread has suspended it there before, or stops it for a moment now, it does not run
    when we resume it: such tries have a limit. Otherwise it is given as long as it needs: nobody else would get
@@ -79,7 +91,8 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     CONTEXT context;
     NTSTATUS status;
 
-    if (!tid || tid == GetCurrentThreadId()) return native( call );
+    if (!tid) return native( call );
+    if (tid == GetCurrentThreadId()) return suspend_own( call );
     while (kept < TRIES)
     {
         status = try_to_suspend( call, tid, s, self, &leaves );

@@ -1,0 +1,185 @@
+/*
+ * Threads of a factory that are terminated where they wait, and what counts as waiting (worker_factory.md 3): another one gets
+ * the place.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "factory_kit.h"
+
+/* ---- terminated where they wait, with no packet in hand ---- */
+
+static HANDLE closed_gate;
+
+static void wait_at_gate( struct factory_worker *worker )
+{
+    if (!worker->index) WaitForSingleObject( closed_gate, INFINITE );
+}
+
+static DWORD WINAPI terminate_it( void *thread )
+{
+    return !TerminateThread( thread, 3 );
+}
+
+/* By a thread of its own, so that a call which does not return fails the test. Wherever a thread waits, it is terminated there
+   [doc: TerminateThread]. */
+static void terminate( HANDLE thread )
+{
+    HANDLE killer = CreateThread( NULL, 0, terminate_it, thread, 0, NULL );
+    DWORD code = 0;
+
+    ok( !WaitForSingleObject( killer, WAIT_BOUND ), "TerminateThread does not return\n" );
+    ok( !WaitForSingleObject( thread, WAIT_BOUND ), "the thread does not end\n" );
+    ok( GetExitCodeThread( thread, &code ) && code == 3, "it ended with %lu\n", code );
+    CloseHandle( killer );
+}
+
+/* 2.3 not yet ready */
+START_TEST( factory_kill_unready )
+{
+    static struct factory factory;
+
+    closed_gate = CreateEventW( NULL, TRUE, FALSE, NULL );
+    factory.start = wait_at_gate;
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.started, 1 ), "2.2 no worker\n" );
+    while (!factory.workers[0].thread) Sleep( 1 );
+    Sleep( 50 );                                /* it may wait by then; what is expected does not depend on it */
+    terminate( factory.workers[0].thread );
+    ok( factory_reach( &factory.released, 1 ), "3 the release was lost with it\n" );
+    ok( factory_settle( factory.handle, 1, 1 ), "2.3 counters\n" );
+    factory_close( &factory );
+    CloseHandle( closed_gate );
+}
+
+static volatile LONG refused;
+
+static void NTAPI wait_refused( void *arg )
+{
+    struct factory *factory = arg;
+    factory_packet packet;
+    ULONG count;
+
+    pNtWorkerFactoryWorkerReady( factory->handle );
+    while (!factory_wait( factory->handle, &packet, 1, &count )) continue;
+    DuplicateHandle( GetCurrentProcess(), GetCurrentThread(), GetCurrentProcess(), &factory->workers[refused].thread, 0, FALSE,
+                     DUPLICATE_SAME_ACCESS );
+    InterlockedIncrement( &refused );
+    WaitForSingleObject( closed_gate, INFINITE );
+}
+
+static DWORD WINAPI wait_refused_thread( void *arg )
+{
+    wait_refused( arg );
+    return 0;
+}
+
+/* 2.6 behind a wait that was refused: a thread of the factory, then one that it has not made */
+START_TEST( factory_kill_refused )
+{
+    static struct factory factory;
+    volatile LONG pending;
+    HANDLE guest;
+
+    if (!factory_needs() || !(factory.port = factory_port( 1 ))) return;
+    closed_gate = CreateEventW( NULL, TRUE, FALSE, NULL );
+    if (!(factory.handle = factory_create( factory.port, wait_refused, &factory, 1 ))) return;
+    STATUS_IS( "2.2", factory_set( factory.handle, WorkerFactoryThreadMinimum, 1 ), STATUS_SUCCESS );
+    ok( factory_settle( factory.handle, 1, 1 ), "2.2 no worker\n" );
+    STATUS_IS( "2.6", pNtShutdownWorkerFactory( factory.handle, &pending ), STATUS_SUCCESS );
+    ok( factory_reach( &refused, 1 ), "2.6 it waits on\n" );
+    guest = CreateThread( NULL, 0, wait_refused_thread, &factory, 0, NULL );
+    ok( factory_reach( &refused, 2 ), "2.6 the other one waits\n" );
+    Sleep( 50 );                                /* as above */
+    terminate( factory.workers[0].thread );
+    terminate( guest );
+    CloseHandle( factory.workers[0].thread );
+    CloseHandle( factory.workers[1].thread );
+    CloseHandle( guest );
+    CloseHandle( factory.handle );
+    CloseHandle( factory.port );
+    CloseHandle( closed_gate );
+}
+
+/* ---- what counts as waiting: the port permits one thread, and the second packet ends the wait in the first ---- */
+
+static PUMS_COMPLETION_LIST list;
+static struct worker item;
+static HANDLE first_thread;
+static volatile LONG in_first;
+
+static void dequeue_first( void )
+{
+    PUMS_CONTEXT context;
+
+    if (pDequeueUmsCompletionListItems( list, WAIT_BOUND, &context ) && context) in_first = 2;
+}
+
+static void end_dequeue( void )
+{
+    worker_create( &item, list, NULL, NULL, 0 );
+}
+
+static void suspend_first( void )
+{
+    SuspendThread( first_thread );
+    in_first = 2;
+}
+
+/* it may only be about to suspend itself */
+static void end_suspension( void )
+{
+    while (!ResumeThread( first_thread )) Sleep( 1 );
+}
+
+static void (*wait_in_first)( void ), (*end_wait)( void );
+
+static void wait_or_end( struct factory_worker *worker, const factory_packet *packet )
+{
+    (void)packet;
+    if (!InterlockedCompareExchange( &in_first, 1, 0 ))
+    {
+        first_thread = worker->thread;
+        wait_in_first();
+    }
+    else end_wait();
+}
+
+static void run_both( struct factory *factory )
+{
+    factory->concurrency = 1;
+    factory->packet = wait_or_end;
+    if (!factory_open( factory )) return;
+    STATUS_IS( "2.2", factory_set( factory->handle, WorkerFactoryThreadMinimum, 2 ), STATUS_SUCCESS );
+    ok( factory_settle( factory->handle, 2, 2 ), "2.2 no workers\n" );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory->handle ), STATUS_SUCCESS );
+    ok( factory_reach( &in_first, 1 ), "3 nobody took it\n" );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory->handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory->handled, 2 ) && in_first == 2, "3 nobody ran in the place of a thread that waited\n" );
+    factory_close( factory );
+}
+
+/* 3 [doc: I/O Completion Ports] a thread that waits for something else lets another one run; Dequeue is a wait */
+START_TEST( factory_place_dequeue )
+{
+    static struct factory factory;
+
+    if (!need( CreateUmsCompletionList ) || !(list = list_create())) return;
+    wait_in_first = dequeue_first;
+    end_wait = end_dequeue;
+    run_both( &factory );
+    finish_workers( list, &item, 1, 1 );
+    ok( worker_delete( &item ), "4 not deleted, error %lu\n", GetLastError() );
+    pDeleteUmsCompletionList( list );
+}
+
+/* 3 ... and so does one that suspends itself [doc: I/O Completion Ports, "for example the SuspendThread function"] */
+START_TEST( factory_place_suspended )
+{
+    static struct factory factory;
+
+    wait_in_first = suspend_first;
+    end_wait = end_suspension;
+    run_both( &factory );
+}
