@@ -183,6 +183,15 @@ static DWORD spoil_body( struct kit_worker *worker )
     return (DWORD)x & 0;
 }
 
+/* Waits until it stands still [guess]: SuspendThread may return before. */
+static BOOL stop( HANDLE thread )
+{
+    CONTEXT context;
+
+    context.ContextFlags = CONTEXT_CONTROL;
+    return SuspendThread( thread ) != ~0u && GetThreadContext( thread, &context );
+}
+
 /* Suspended anywhere in a loop that has a value in every register, and resumed, many times.
    Whenever one is off, another worker of its scheduler uses the registers. */
 START_TEST( scenario_preempt_registers )
@@ -209,7 +218,7 @@ START_TEST( scenario_preempt_registers )
     for (i = 0; i < STOPS; i++)
     {
         w = i & 1;
-        if (SuspendThread( workers[w]->thread ) == ~0u) failed++;
+        if (!stop( workers[w]->thread )) failed++;
         count = images[w].count;
         if (i % 4 >= 2) Sleep( 1 );
         if (images[w].count != count && images[w].count != count + 1) stuck++;
@@ -341,7 +350,7 @@ START_TEST( scenario_preempt_calls )
     while (!calls_made && !sched->timeouts) Sleep( 1 );
     for (i = 0; i < CALL_STOPS; i++)
     {
-        if (SuspendThread( worker->thread ) == ~0u) failed++;
+        if (!stop( worker->thread )) failed++;
         count = calls_made;
         if (i % 16 == 15) Sleep( 1 );
         else SwitchToThread();

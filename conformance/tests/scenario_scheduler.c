@@ -7,6 +7,7 @@
  * Rows: 5 "suspended", "terminated"; B7, B18; open point 4 (what becomes of the workers of a
  * scheduler thread that ends): [guess] they stay valid, and any scheduler can execute them.
  */
+#include "../umslib.h"
 #include "scenario_kit.h"
 
 static volatile LONG turns, steps, stop, parked;
@@ -194,10 +195,12 @@ START_TEST( scenario_scheduler_suspend )
 }
 
 /* The worker is suspended while its scheduler is: that may stand still anywhere. When the scheduler
-   goes on, the worker does not, not for a moment, and the other one gets its turn. */
+   goes on, the worker does not, not for a moment, and the other one gets its turn. SuspendThread may
+   return before the worker has stopped; GetThreadContext does not [guess]. */
 static void suspend_worker( DWORD (*body)( struct kit_worker *worker ), int rounds )
 {
     int i, ran = 0, starved = 0, failed = 0;
+    CONTEXT context;
     HANDLE thread;
 
     if (!begin( body, TRUE )) return;
@@ -208,6 +211,8 @@ static void suspend_worker( DWORD (*body)( struct kit_worker *worker ), int roun
 
         if (SuspendThread( thread ) != 0) failed++;
         if (SuspendThread( runner->thread ) != 0) failed++;
+        context.ContextFlags = CONTEXT_CONTROL;
+        if (!GetThreadContext( runner->thread, &context )) failed++;
         steps_before = steps;
         if (ResumeThread( thread ) != 1) failed++;
         if (!kit_moves( &turns )) starved++;
@@ -226,7 +231,7 @@ START_TEST( scenario_scheduler_suspend_worker_yielding ) { suspend_worker( yield
 START_TEST( scenario_scheduler_suspend_worker_calling )  { suspend_worker( call_body, 100 ); }
 START_TEST( scenario_scheduler_suspend_worker_alerted )  { suspend_worker( alert_body, 50 ); }
 
-/* The same with TerminateThread, which does not wait for the scheduler. */
+/* The same with TerminateThread, which does not wait for the scheduler [guess]. */
 static void terminate_worker( DWORD (*body)( struct kit_worker *worker ) )
 {
     LONG steps_before;
@@ -238,13 +243,13 @@ static void terminate_worker( DWORD (*body)( struct kit_worker *worker ) )
     runner->ended = 1;                          /* as far as it gets */
     ok( SuspendThread( thread ) == 0, "SuspendThread: error %lu\n", GetLastError() );
     ok( TerminateThread( runner->thread, 0x123 ), "TerminateThread: error %lu\n", GetLastError() );
-    ok( !WaitForSingleObject( runner->thread, KIT_LIMIT ), "B18: it did not end in %d ms\n",
-        KIT_LIMIT );
+    unverified ok( !WaitForSingleObject( runner->thread, KIT_LIMIT ),
+                   "B18: it did not end in %d ms while its scheduler stands still\n", KIT_LIMIT );
     ok( ResumeThread( thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
     steps_before = steps;
-    ok( kit_moves( &turns ), "B18: the other worker did not get its turn\n" );
-    ok( kit_wait_value( &runner->terminated, 1 ), "B18: it was not delivered terminated\n" );
-    ok( steps == steps_before, "5: a terminated worker ran\n" );
+    unverified ok( kit_moves( &turns ), "B18: the other worker did not get its turn\n" );
+    unverified ok( kit_wait_value( &runner->terminated, 1 ), "B18: it was not delivered terminated\n" );
+    unverified ok( steps == steps_before, "5: a terminated worker ran\n" );
     ok( GetExitCodeThread( runner->thread, &code ) && code == 0x123, "B18: exit code %#lx\n", code );
     finish();
 }
@@ -270,8 +275,8 @@ static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
     steps_before = steps;
     kit_add_sched( first->list );
     kit_start();
-    unverified ok( body == wait_body || body == read_body || steps != steps_before || kit_moves( &steps ),
-                   "4 its worker does not go on with another scheduler\n" );
+    if (body != wait_body && body != read_body)         /* those make no step more */
+        unverified ok( steps != steps_before || kit_moves( &steps ), "4 its worker does not go on with another scheduler\n" );
     stop = 1;
     SetEvent( event );
     WriteFile( pipe_ends[1], "", 1, &code, NULL );
@@ -286,6 +291,7 @@ static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ) )
 START_TEST( scenario_scheduler_terminate_yielded )
 {
     struct kit_sched *first;
+    ULONGLONG start;
     int i;
 
     if (!begin( yield_late_body, FALSE )) return;
@@ -295,12 +301,13 @@ START_TEST( scenario_scheduler_terminate_yielded )
     parked = 1;
     /* Nobody sees from outside that it has yielded: so it gets time for that. What is expected does not depend on it; nor on
        whether it is on a thread of its own. */
-    for (i = 0; i < 1000 && parked == 1; i++) Sleep( 1 );
+    for (start = clock_ms(); parked == 1 && clock_ms() - start < 1000;) Sleep( 1 );
     for (i = 0; i < 100; i++) SwitchToThread();
     ok( TerminateThread( first->thread, 0x234 ), "TerminateThread: error %lu\n", GetLastError() );
     ok( !WaitForSingleObject( first->thread, KIT_LIMIT ), "it did not end in %d ms\n", KIT_LIMIT );
     kit_add_sched( first->list );
     kit_start();
+    if (!(unverified ok( kit_wait_value( &runner->terminated, 1 ), "4 its worker does not go on with another scheduler\n" ))) return;
     kit_finish();
     /* the Yield upcall that was lost with its scheduler */
     if (runner->yields == 1 && runner->yields_made == 2) runner->yields_made = 1;
