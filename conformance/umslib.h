@@ -77,6 +77,18 @@ void run_us( int us );
 /* One-byte and pointer queries; -1 or NULL on failure. Any thread. */
 int   context_is_terminated( PUMS_CONTEXT context );
 int   context_is_suspended( PUMS_CONTEXT context );
+/* Wait (bounded) until it is (1) or is not (0): SuspendThread and ResumeThread may return before the thread has noticed. */
+static inline BOOL context_gets_suspended( PUMS_CONTEXT context, int wanted )
+{
+    ULONGLONG start = clock_ms();
+
+    while (context_is_suspended( context ) != wanted)
+    {
+        if (clock_ms() - start > WAIT_BOUND) return FALSE;
+        Sleep( 1 );
+    }
+    return TRUE;
+}
 void *context_user( PUMS_CONTEXT context );
 void *context_teb( PUMS_CONTEXT context );
 

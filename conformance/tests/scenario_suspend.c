@@ -6,6 +6,7 @@
  *
  * Rows: B7, B8, B10, B19, B28, D1; section 5, "suspended".
  */
+#include "../umslib.h"
 #include "scenario_kit.h"
 
 static int query_flag( struct kit_worker *worker, UMS_THREAD_INFO_CLASS info_class )
@@ -15,19 +16,6 @@ static int query_flag( struct kit_worker *worker, UMS_THREAD_INFO_CLASS info_cla
     if (!pQueryUmsThreadInformation( worker->context, info_class, &flag, sizeof(flag),
                                      NULL )) return -1;
     return flag;
-}
-
-/* SuspendThread may return before the target has noticed; the flag tells when it has. */
-static BOOL wait_suspended( struct kit_worker *worker, int wanted )
-{
-    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
-
-    while (query_flag( worker, UmsThreadIsSuspended ) != wanted)
-    {
-        if (GetTickCount64() > limit) return FALSE;
-        Sleep( 1 );
-    }
-    return TRUE;
 }
 
 /* --- while it is yielded --- */
@@ -63,7 +51,7 @@ START_TEST( scenario_suspend_yielded )
 
     ret = SuspendThread( worker->thread );
     ok( ret == 0, "SuspendThread gave %lu, error %lu\n", ret, GetLastError() );
-    ok( wait_suspended( worker, 1 ), "B8: IsSuspended stays FALSE\n" );
+    ok( context_gets_suspended( worker->context, 1 ), "B8: IsSuspended stays FALSE\n" );
     ok( query_flag( worker, UmsThreadIsTerminated ) == 0,
         "B19: a suspended worker is terminated\n" );
     kit_ready( worker, sched );
@@ -111,7 +99,7 @@ START_TEST( scenario_suspend_blocked )
     worker = kit_add_worker( sched->list, blocked_body, NULL );
     kit_start();
     ok( kit_wait_value( &blocked_steps, 1 ), "the worker did not start\n" );
-    ok( worker && kit_wait_value( &worker->blocks, 1 ), "B11: no Blocked upcall\n" );
+    ok( worker && kit_leaves( &worker->blocks, 0 ), "B11: no Blocked upcall\n" );
     ok( query_flag( worker, UmsThreadIsTerminated ) == 0, "B19: a blocked worker is terminated\n" );
     ret = SuspendThread( worker->thread );
     ok( ret == 0, "SuspendThread gave %lu, error %lu\n", ret, GetLastError() );
@@ -160,7 +148,7 @@ START_TEST( scenario_suspend_running )
     ok( spinner && spinner->executes >= 1, "the worker did not start\n" );
     ret = SuspendThread( spinner->thread );
     ok( ret == 0, "SuspendThread gave %lu, error %lu\n", ret, GetLastError() );
-    ok( wait_suspended( spinner, 1 ), "B8: IsSuspended stays FALSE\n" );
+    ok( context_gets_suspended( spinner->context, 1 ), "B8: IsSuspended stays FALSE\n" );
     patient = kit_add_worker( sched->list, patient_body, NULL );
     ok( patient &&
         kit_wait_value( &patient->terminated, 1 ), "B10: the scheduler did not get control\n" );

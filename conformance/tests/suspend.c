@@ -44,7 +44,7 @@ static void check_parked( struct worker *worker, PUMS_COMPLETION_LIST list )
     ok( context_is_suspended( worker->context ) == 0, "IsSuspended before\n" );
     count = SuspendThread( worker->thread );
     ok( count == 0, "SuspendThread: previous count %ld, error %lu\n", count, GetLastError() );
-    ok( context_is_suspended( worker->context ) == 1, "IsSuspended is %d after SuspendThread\n",
+    ok( context_gets_suspended( worker->context, 1 ), "IsSuspended is %d after SuspendThread\n",
         context_is_suspended( worker->context ) );
     ok( context_is_terminated( worker->context ) == 0, "IsTerminated after SuspendThread\n" );
     on_scheduler( execute_target, &target );
@@ -54,14 +54,14 @@ static void check_parked( struct worker *worker, PUMS_COMPLETION_LIST list )
     ok( count == 1, "second SuspendThread: previous count %ld\n", count );
     count = ResumeThread( worker->thread );
     ok( count == 2, "first ResumeThread: previous count %ld\n", count );
-    ok( context_is_suspended( worker->context ) == 1, "IsSuspended is %d while the count is 1\n",
+    ok( context_gets_suspended( worker->context, 1 ), "IsSuspended is %d while the count is 1\n",
         context_is_suspended( worker->context ) );
     on_scheduler( execute_target, &target );
     OK_FAILED( target.outcome, ERROR_INVALID_PARAMETER, "Execute while the count is 1" );
 
     count = ResumeThread( worker->thread );
     ok( count == 1, "last ResumeThread: previous count %ld\n", count );
-    ok( context_is_suspended( worker->context ) == 0, "IsSuspended is %d after ResumeThread\n",
+    ok( context_gets_suspended( worker->context, 0 ), "IsSuspended is %d after ResumeThread\n",
         context_is_suspended( worker->context ) );
     ok( list_stays_empty( list, 100 ), "queued again on resume\n" );
 }
@@ -277,7 +277,7 @@ START_TEST( suspend_blocked )
     ok( WaitForSingleObject( blocked_event, WAIT_BOUND ) == WAIT_OBJECT_0,
         "no Blocked upcall within %d ms\n", WAIT_BOUND );
     ok( SuspendThread( worker.thread ) == 0, "5 SuspendThread: error %lu\n", GetLastError() );
-    ok( context_is_suspended( worker.context ) == 1,
+    ok( context_gets_suspended( worker.context, 1 ),
         "5 IsSuspended of a blocked, suspended worker: %d\n",
         context_is_suspended( worker.context ) );
     SetEvent( wait_event );
@@ -350,10 +350,10 @@ START_TEST( suspend_alert_resume )
         return;
     ok( list_wait( list ) == worker.context, "not queued\n" );
     ok( SuspendThread( worker.thread ) == 0, "SuspendThread: error %lu\n", GetLastError() );
-    ok( context_is_suspended( worker.context ) == 1, "5 IsSuspended after SuspendThread\n" );
+    ok( context_gets_suspended( worker.context, 1 ), "5 IsSuspended after SuspendThread\n" );
     ok( !alert_resume( worker.thread, &count ) && count == 1,
         "NtAlertResumeThread: previous count %lu\n", count );
-    ok( context_is_suspended( worker.context ) == 0, "5 IsSuspended after NtAlertResumeThread\n" );
+    ok( context_gets_suspended( worker.context, 0 ), "5 IsSuspended after NtAlertResumeThread\n" );
     finish_workers( list, &worker, 1, 1 );
     ok( worker.finished, "5 it did not run after resume\n" );
     ok( worker_delete( &worker ), "context not deleted, error %lu\n", GetLastError() );
@@ -432,7 +432,7 @@ START_TEST( suspend_stopped_count )
         ok( count == 2, "5 ResumeThread %d: previous count %ld, expected 2\n", i, count );
         count = ResumeThread( worker.thread );
         ok( count == 1, "5 again: previous count %ld, expected 1\n", count );
-        ok( context_is_suspended( worker.context ) == 0, "5 IsSuspended after the last resume\n" );
+        ok( context_gets_suspended( worker.context, 0 ), "5 IsSuspended after the last resume\n" );
         count = ResumeThread( worker.thread );
         ok( count == 0, "5 one too many: previous count %ld, expected 0\n", count );
         check_no_right( &worker );
@@ -466,7 +466,7 @@ START_TEST( suspend_maximum )
     ok( count == (DWORD)-1 && GetLastError() == ERROR_SIGNAL_REFUSED, "5 one too many: %ld, error %lu\n", count, GetLastError() );
     for (wrong = 0; i > 0; i--) wrong += ResumeThread( worker.thread ) != (DWORD)i;
     ok( !wrong, "5 %d resumptions gave another count\n", wrong );
-    ok( context_is_suspended( worker.context ) == 0, "5 IsSuspended after the last resume\n" );
+    ok( context_gets_suspended( worker.context, 0 ), "5 IsSuspended after the last resume\n" );
     ok( !worker.started, "5 it ran\n" );
     finish_workers( list, &worker, 1, 1 );
     ok( worker.finished, "5 it did not run after resume\n" );
