@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "scenario_child.h"
+#include <tlhelp32.h>
 
 #define VARIABLE "UMS_SCENARIO_CHILD"
 
@@ -69,4 +70,31 @@ BOOL child_run( DWORD *code )
     PROCESS_INFORMATION process;
 
     return child_start( "1", &process ) && child_end( &process, code );
+}
+
+/* What has ended may be told of as long as there is a handle. */
+static BOOL lives( DWORD id )
+{
+    HANDLE thread = OpenThread( SYNCHRONIZE, FALSE, id );
+    BOOL alive;
+
+    if (!thread) return FALSE;
+    alive = WaitForSingleObject( thread, 0 ) == WAIT_TIMEOUT;
+    CloseHandle( thread );
+    return alive;
+}
+
+BOOL child_has_strangers( void )
+{
+    THREADENTRY32 entry = { .dwSize = sizeof(entry) };
+    BOOL found = FALSE, more;
+    HANDLE snapshot;
+
+    if (GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "wine_get_version" )) return FALSE;
+    snapshot = CreateToolhelp32Snapshot( TH32CS_SNAPTHREAD, 0 );
+    for (more = Thread32First( snapshot, &entry ); more && !found; more = Thread32Next( snapshot, &entry ))
+        found = entry.th32OwnerProcessID == GetCurrentProcessId() && entry.th32ThreadID != GetCurrentThreadId() &&
+                lives( entry.th32ThreadID );
+    CloseHandle( snapshot );
+    return found;
 }

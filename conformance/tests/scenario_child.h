@@ -24,4 +24,9 @@ BOOL child_end( const PROCESS_INFORMATION *process, DWORD *code );
 /* Both, for a test that needs no value. */
 BOOL child_run( DWORD *code );
 
+/* Has this process a thread of the system's beside the caller? So it may be on Windows 10, where the loader starts a pool that ends
+   when it had no work for some 30 s [seen: others]: then the last thread of the test is not the last one of the process, which ends
+   later and with another code. FALSE on Wine, where there is none. Call it when the test's other threads have ended. */
+BOOL child_has_strangers( void );
+
 #endif /* SCENARIO_CHILD_H */
