@@ -72,10 +72,10 @@ static DWORD WINAPI wait_once_thread( void *arg )
 
 static HANDLE begun __attribute__((unused));    /* a semaphore: so many have */
 
-/* Signals `begun` and begins the wait in one step: whoever has seen the signal knows that the wait has begun. Windows'
-   kernel keeps its lock from the signal to the wait (KeReleaseSemaphore with Wait [doc], although SignalObjectAndWait is
-   not documented to be one step); for Wine it is one request, and for objects of the process alone one step, too. That needs
-   two objects of which others know both or neither: if they know one, the signal may come first. */
+/* Signals `begun` and begins the wait. For Wine that is one request, and for objects of the process alone one step, too: whoever
+   has seen the signal knows that the wait has begun. That needs two objects of which others know both or neither: if they know
+   one, the signal may come first. On Windows others may always see the signal before the wait begins [doc: SignalObjectAndWait],
+   and a pulse may come too early [doc: the same, about Windows 7]: see pulse_again. */
 MAYBE DWORD wait_and_tell( HANDLE object, DWORD ms )
 {
     return SignalObjectAndWait( begun, object, ms, FALSE );
@@ -85,6 +85,19 @@ MAYBE DWORD wait_and_tell( HANDLE object, DWORD ms )
 MAYBE void know_they_wait( int count )
 {
     while (count--) check_that( !WaitForSingleObject( begun, KIT_LIMIT ) );
+}
+
+/* The event was pulsed once, which is enough for the shim. On Windows the pulse may have come before the wait: so another one
+   follows in short intervals, until *released is something else than `was`. Any thread: a worker lets others run meanwhile. */
+MAYBE void pulse_again( HANDLE event, volatile LONG *released, LONG was )
+{
+    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+
+    while (!umstest_is_shim() && *released == was && GetTickCount64() < limit)
+    {
+        Sleep( 1 );
+        PulseEvent( event );
+    }
 }
 
 MAYBE HANDLE start_thread( LPTHREAD_START_ROUTINE start, void *arg )

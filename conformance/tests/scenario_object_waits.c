@@ -414,6 +414,16 @@ static DWORD wait_later( struct kit_worker *worker )
     return WaitForSingleObject( later, INFINITE ) + (worker->arg != NULL);
 }
 
+/* It may block more than once: when it begins, too. */
+static BOOL yield_until_blocked( struct kit_worker *worker, const struct kit_worker *other )
+{
+    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+
+    while (!other->blocks)
+        if (!kit_yield( worker, NULL ) || GetTickCount64() > limit) return FALSE;
+    return TRUE;
+}
+
 static DWORD close_and_go_on( struct kit_worker *worker )
 {
     struct kit_worker *other;
@@ -424,7 +434,7 @@ static DWORD close_and_go_on( struct kit_worker *worker )
     may_end = 1;
     later = CreateEventW( NULL, FALSE, FALSE, NULL );
     other = kit_add_worker( worker->last->list, wait_later, NULL );
-    if (!kit_yield_until( worker, &other->blocks, 1 ) || !kit_yield_until( worker, &waited, 1 )) too_early = 1;
+    if (!yield_until_blocked( worker, other ) || !kit_yield_until( worker, &waited, 1 )) too_early = 1;
     SetEvent( later );
     return 0;
 }
@@ -475,6 +485,7 @@ static DWORD pulse_it( struct kit_worker *worker )
     check_that( !is_signalled( first ) );
     may_end = 1;
     check_that( PulseEvent( first ) && !is_signalled( first ) );
+    pulse_again( first, &waited, 0 );
     return 0;
 }
 
@@ -496,11 +507,12 @@ START_TEST( scenario_object_pulsed_manual )
     close_all();
 }
 
-/* A worker that is killed while it waits takes no signal. */
+/* A worker that is killed while it waits takes no signal. TerminateThread does not wait for its end [doc]. */
 static DWORD kill_it( struct kit_worker *worker )
 {
     (void)worker;
     TerminateThread( waiter->thread, 3 );
+    check_that( !WaitForSingleObject( waiter->thread, KIT_LIMIT ) );
     SetEvent( first );
     waited = is_signalled( first );
     return 0;
