@@ -412,7 +412,7 @@ START_TEST( scenario_terminate_not_before )
     ok( WaitForSingleObject( worker->thread, 0 ) == WAIT_TIMEOUT,
         "B19: its thread is signalled\n" );
     alive_step = 2;
-    ok( kit_wait_value( &worker->blocks, 1 ), "B11: no Blocked upcall\n" );
+    ok( kit_leaves( &worker->blocks, 0 ), "B11: no Blocked upcall\n" );
     flag = alive_flag( worker );
     ok( flag == 0, "B19: IsTerminated of a blocked worker is %d\n", flag );
     SetEvent( alive_event );

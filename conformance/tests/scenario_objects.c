@@ -305,7 +305,7 @@ static void release_together( HANDLE object )
     for (i = 0; i < TOGETHER; i++) workers[i] = kit_add_worker( sched->list, wait_for_arg_body, subject );
     kit_start();
     for (i = 0; i < TOGETHER; i++)
-        ok( workers[i] && kit_wait_value( &workers[i]->blocks, 1 ), "worker %d: nobody was told\n", i );
+        ok( workers[i] && kit_leaves( &workers[i]->blocks, 0 ), "worker %d: nobody was told\n", i );
     signal_all();
     if (!ok( kit_wait_value( &woken, TOGETHER + 1 ), "%ld of %d were released\n", woken, TOGETHER + 1 ))
         for (i = 0; i <= TOGETHER; i++) signal_all();
@@ -333,9 +333,9 @@ START_TEST( scenario_object_suspended )
     sched = kit_add_sched( NULL );
     first = kit_add_worker( sched->list, wait_once_body, NULL );
     kit_start();
-    ok( kit_wait_value( &first->blocks, 1 ), "nobody was told\n" );
+    ok( kit_leaves( &first->blocks, 0 ), "nobody was told\n" );
     second = kit_add_worker( sched->list, wait_once_body, NULL );
-    ok( kit_wait_value( &second->blocks, 1 ), "nobody was told\n" );
+    ok( kit_leaves( &second->blocks, 0 ), "nobody was told\n" );
     ok( !SuspendThread( first->thread ), "not suspended\n" );
     ReleaseSemaphore( subject, 2, NULL );
     ok( kit_wait_value( &second->terminated, 1 ), "the other one did not end\n" );
@@ -359,12 +359,12 @@ START_TEST( scenario_object_killed )
     sched = kit_add_sched( NULL );
     victim = kit_add_worker( sched->list, wait_once_body, NULL );
     kit_start();
-    ok( kit_wait_value( &victim->blocks, 1 ), "nobody was told\n" );
+    ok( kit_leaves( &victim->blocks, 0 ), "nobody was told\n" );
     thread = CreateThread( NULL, 0, wait_once_thread, NULL, 0, NULL );
     ok( kit_wait_value( &waiting, 2 ), "the thread does not wait\n" );
     Sleep( 30 );                                /* in the queue, most likely; right in any case */
     other = kit_add_worker( sched->list, wait_once_body, NULL );
-    ok( kit_wait_value( &other->blocks, 1 ), "nobody was told\n" );
+    ok( kit_leaves( &other->blocks, 0 ), "nobody was told\n" );
     ok( TerminateThread( victim->thread, 3 ), "error %lu\n", GetLastError() );
     ok( TerminateThread( thread, 3 ), "error %lu\n", GetLastError() );
     ok( kit_wait_value( &victim->terminated, 1 ), "it did not come to the list\n" );
@@ -397,7 +397,7 @@ START_TEST( scenario_object_killed_context_again )
     victim = kit_add_worker( sched->list, wait_for_arg_body, subject );
     kit_add_worker( sched->list, turn_body, NULL );
     kit_start();
-    ok( kit_wait_value( &victim->blocks, 1 ), "nobody was told\n" );
+    ok( kit_leaves( &victim->blocks, 0 ), "nobody was told\n" );
     ok( TerminateThread( victim->thread, 3 ), "error %lu\n", GetLastError() );
     victim->ended = 1;                          /* as far as the kit is concerned */
     ok( kit_leaves( &victim->deleted, 0 ), "it did not come to the list\n" );
