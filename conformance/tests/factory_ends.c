@@ -22,7 +22,8 @@ static void NTAPI no_worker( void *param )
     (void)param;
 }
 
-/* A factory that makes no threads: other threads wait for its work, one at a time. */
+/* A factory that makes no threads: other threads wait for its work, one at a time. Whether a release reaches those while it is
+   paused is [guess] (2.6), and so is each check that they got one. */
 static BOOL open_paused( void )
 {
     if (!factory_needs() || !(port = factory_port( 1 )) || !(handle = factory_create( port, no_worker, NULL, 1 ))) return FALSE;
@@ -93,7 +94,7 @@ static void end_scheduler( HANDLE thread )
     CloseHandle( thread );
     STATUS_IS( "2.2", pNtReleaseWorkerFactoryWorker( handle ), STATUS_SUCCESS );
     taker = CreateThread( NULL, 0, take_all, NULL, 0, NULL );
-    ok( factory_reach( &taken, before + 1 ), "3 a thread that has ended keeps it from others\n" );
+    unverified ok( factory_reach( &taken, before + 1 ), "3 a thread that has ended keeps it from others\n" );
     close_paused( taker );
 }
 
@@ -121,7 +122,7 @@ START_TEST( factory_ends_scheduler_at_work )
     thread = start_scheduler();
     if (!ok( worker_create( &worker, list, compute, NULL, 0 ), "no worker, error %lu\n", GetLastError() )) return;
     STATUS_IS( "2.2", pNtReleaseWorkerFactoryWorker( handle ), STATUS_SUCCESS );
-    ok( factory_reach( &begun, 1 ), "no worker runs\n" );
+    unverified ok( factory_reach( &begun, 1 ), "2.6 no worker runs\n" );
     end_scheduler( thread );
     finish = 1;
     finish_workers( list, NULL, 0, 1 );
@@ -197,7 +198,7 @@ START_TEST( factory_ends_releaser )
         made = taken;
         if (!end_worker( release_each, NULL, i * STEP % LATEST )) break;
         STATUS_IS( "2.2", pNtReleaseWorkerFactoryWorker( handle ), STATUS_SUCCESS );
-        if (!ok( factory_reach( &taken, made + 1 ), "3 round %d: %ld of %ld were taken\n", i, taken, made + 1 )) break;
+        if (!(unverified ok( factory_reach( &taken, made + 1 ), "3 round %d: %ld of %ld were taken\n", i, taken, made + 1 ))) break;
     }
     close_paused( taker );
 }
@@ -300,12 +301,18 @@ static BOOL end_other_threads( void )
     return well;
 }
 
-/* Work that is released behind that gets a thread. The first round has it at rest. */
+/* Work that is released behind that gets a thread. The first round has it at rest. Windows has threads of its own, which must
+   not be ended. */
 START_TEST( factory_ends_others )
 {
     static struct factory factory;
     int i;
 
+    if (!umstest_is_shim())
+    {
+        skip( "the system's own threads are not to be ended\n" );
+        return;
+    }
     if (!factory_open( &factory )) return;
     for (i = 0; i <= 20; i++)
     {
