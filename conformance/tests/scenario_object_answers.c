@@ -12,6 +12,8 @@
 #define LONG_AGO 125911584000000000             /* 1 January 2000; Wine 11.10 with ntsync takes a time before
                                                    1970 for no limit */
 
+#define NO_HANDLE ((HANDLE)(ULONG_PTR)0xdead4)  /* small ones may be handles */
+
 static void note_query( struct answers *answers, HANDLE handle )
 {
     LONG info[2] = { -1, -1 };
@@ -105,8 +107,8 @@ static void ask_signal_and_wait( struct answers *answers, HANDLE first, HANDLE l
     note( answers, (DWORD)pNtSignalAndWaitForSingleObject( full, last, FALSE, &some ) );
     SetEvent( last );
     note( answers, (DWORD)pNtSignalAndWaitForSingleObject( full, last, FALSE, &some ) );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, (HANDLE)8, FALSE, &some ) );
-    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( (HANDLE)8, last, FALSE, &some ) );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( first, NO_HANDLE, FALSE, &some ) );
+    note( answers, (DWORD)pNtSignalAndWaitForSingleObject( NO_HANDLE, last, FALSE, &some ) );
     note_wait( answers, first, 0 );
     note_wait( answers, first, 0 );
     note_wait( answers, last, 0 );
