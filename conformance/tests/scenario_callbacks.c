@@ -203,7 +203,7 @@ static BOOL (WINAPI *pWaitOnAddress)( volatile void *, void *, SIZE_T, DWORD );
 static void (WINAPI *pWakeByAddressAll)( void * );
 static NTSTATUS (WINAPI *pNtAlertThreadByThreadId)( HANDLE );
 static NTSTATUS (WINAPI *pNtWaitForAlertByThreadId)( void *, const LARGE_INTEGER * );
-static volatile LONG turn, turns, about_to_wait, blocks_before;
+static volatile LONG turn, turns, about_to_wait, blocks_before, untold;
 static volatile NTSTATUS given, taken, taken_again;
 
 static BOOL open_alerts( void )
@@ -257,7 +257,8 @@ static DWORD turns_body( struct kit_worker *worker )
     return 0;
 }
 
-/* Its turn is over when the worker was seen to wait. */
+/* Its turn is over when the worker was seen to wait. That somebody is told of a wait in a callback is [guess]: if nobody is, this
+   waits once. */
 static DWORD WINAPI turns_thread( void *arg )
 {
     struct kit_worker *worker = arg;
@@ -265,13 +266,24 @@ static DWORD WINAPI turns_thread( void *arg )
 
     for (i = 1; i <= ROUNDS; i++)
     {
-        if (!kit_wait_value( &about_to_wait, i ) || !kit_leaves( &worker->blocks, blocks_before )) seen.failed++;
+        if (!kit_wait_value( &about_to_wait, i )) seen.failed++;
+        if (!untold && !kit_leaves( &worker->blocks, blocks_before )) untold++;
         take_turn( 1 );
     }
     return 0;
 }
 
-/* Each wakes the other from within a window procedure, or the other is a plain thread. */
+/* FALSE if nothing happens any more. */
+static BOOL all_turns( void )
+{
+    LONG before;
+
+    while ((before = turns) < 2 * ROUNDS) if (!kit_leaves( &turns, before )) return FALSE;
+    return TRUE;
+}
+
+/* Each wakes the other from within a window procedure, or the other is a plain thread. The first goes on for ever if the scheduler
+   is not told that one waits in a callback [guess]. */
 static void run_turns( BOOL plain )
 {
     struct kit_sched *sched;
@@ -284,9 +296,10 @@ static void run_turns( BOOL plain )
     for (i = 0; i < 2 - plain; i++) kit_add_worker( sched->list, turns_body, NULL );
     kit_start();
     if (plain) thread = CreateThread( NULL, 0, turns_thread, &kit.workers[0], 0, NULL );
+    if (!(unverified ok( all_turns(), "B11: %ld turns of %d\n", turns, 2 * ROUNDS ))) return;
     kit_finish();
     ok( !thread || !WaitForSingleObject( thread, KIT_LIMIT ), "the plain thread waits still\n" );
-    ok( turns == 2 * ROUNDS, "%ld turns of %d\n", turns, 2 * ROUNDS );
+    if (plain) unverified ok( !untold, "B11: nobody was told that it waits\n" );
     ok( seen.calls == (plain ? 2 : 4) * ROUNDS, "%ld looks from within callbacks\n", seen.calls );
     ok( !seen.failed && !seen.wrong_thread && !seen.wrong_tls,
         "B23: %ld windows or waits failed, %ld callbacks on another thread, %ld with other TLS\n", seen.failed, seen.wrong_thread,
@@ -376,7 +389,7 @@ static DWORD sets_body( struct kit_worker *worker )
 }
 
 /* The call that has called back goes on, and so do its scheduler's looks: what the callback waits for comes from another worker
-   of that scheduler. */
+   of that scheduler. That it is told of that wait is [guess]. */
 START_TEST( scenario_callback_suspends_itself )
 {
     struct kit_worker *worker;
@@ -395,7 +408,7 @@ START_TEST( scenario_callback_suspends_itself )
     kit_add_worker( sched->list, sets_body, NULL );
     kit_finish();
     ok( !seen.failed && suspended_waits == 1, "%ld waits, %ld windows were not made\n", suspended_waits, seen.failed );
-    ok( !seen.wrong_value, "the other worker was not executed during the wait\n" );
+    unverified ok( !seen.wrong_value, "the other worker was not executed during the wait\n" );
     kit_check();
 }
 

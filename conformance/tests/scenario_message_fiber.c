@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Rows: B11. The call that the window procedure belongs to, GetMessage, is still in progress when the procedure returns. The stack
- * of a fiber is most often above that of the thread, if it was made later.
+ * of a fiber is most often above that of the thread, if it was made later. What becomes of a wait within a callback is [guess].
  */
 #include "../umslib.h"
 #include "scenario_kit.h"
@@ -86,7 +86,7 @@ START_TEST( scenario_message_to_fiber )
     kit_add_worker( sched->list, sender_body, NULL );
     kit_start();
     kit_finish();
-    ok( switched == ROUNDS && answered == ROUNDS, "%ld messages were handled, %ld answered\n", switched, answered );
+    unverified ok( switched == ROUNDS && answered == ROUNDS, "%ld messages were handled, %ld answered\n", switched, answered );
     trace( "# the fiber's stack was above %ld times\n", above );
     kit_check();
 }
