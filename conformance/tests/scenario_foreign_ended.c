@@ -78,9 +78,9 @@ static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ), BOO
     second = kit_add_sched( first->list );
     kit_start();
     ok( kit_wait_value( &second->entered, 1 ), "another scheduler does not begin\n" );
-    unverified ok( body == foreign_wait || body == read_body ||
-                   (kit_leaves( &foreign_runner->executes, executes ) && kit_moves( &foreign_steps )),
-                   "4 its worker does not go on with another scheduler\n" );
+    if (body != foreign_wait && body != read_body)      /* those make no step more by themselves */
+        unverified ok( kit_leaves( &foreign_runner->executes, executes ) && kit_moves( &foreign_steps ),
+                       "4 its worker does not go on with another scheduler\n" );
     foreign_magic[1] = 0;
     foreign_finish( body == read_body );
 }

