@@ -249,7 +249,7 @@ static DWORD WINAPI shut_it( void *arg )
     return pNtShutdownWorkerFactory( factory->handle, &pending ) != 0;
 }
 
-/* The same while a thread that has shut the factory down is suspended, at any moment. */
+/* The same while a thread that has shut the factory down is suspended, at any moment. What the second shutdown gives is [guess]. */
 START_TEST( factory_port_left_suspended )
 {
     static struct factory factory;
@@ -266,11 +266,12 @@ START_TEST( factory_port_left_suspended )
         factory_reach( &factory.running, 2 );
         run_us( 100 * i );
         SuspendThread( thread );
-        STATUS_IS( "2.6", pNtShutdownWorkerFactory( factory.handle, &pending ), STATUS_SUCCESS );
+        UNVERIFIED_STATUS_IS( "2.6", pNtShutdownWorkerFactory( factory.handle, &pending ), STATUS_SUCCESS );
         are_left( &factory, 1, 100 );
         ResumeThread( thread );
-        ok( WaitForSingleObject( thread, WAIT_BOUND ) == WAIT_OBJECT_0 &&
-                GetExitCodeThread( thread, &failed ) && !failed, "2.6 the other shutdown, round %d\n", i );
+        ok( WaitForSingleObject( thread, WAIT_BOUND ) == WAIT_OBJECT_0 && GetExitCodeThread( thread, &failed ),
+            "2.6 the other shutdown does not end, round %d\n", i );
+        unverified ok( !failed, "2.6 the other shutdown, round %d\n", i );
         CloseHandle( thread );
         factory_leave( &factory );
         factory_close( &factory );
