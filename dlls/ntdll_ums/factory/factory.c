@@ -579,9 +579,11 @@ int ums_hand_blocks( struct ums_hand *h )
 
 int ums_hand_enters( struct ums_hand *h )
 {
-    if (hand_state( atomic_load( &h->word ) ) != HAND_RUNNING) return 0;
-    /* counted first: the manager takes it back where it finds the call too long */
-    if (!atomic_exchange( &h->entered, 1 )) atomic_fetch_add( &h->queue->in_kernel, 1 );
+    const uint32_t word = atomic_load( &h->word );
+
+    if (hand_state( word ) != HAND_RUNNING) return 0;
+    /* Counted first: the manager takes it back where it finds the call too long. Nobody else changes the number while it runs. */
+    if (!atomic_exchange( &h->entered, hand_call( word + HAND_SEQ ) )) atomic_fetch_add( &h->queue->in_kernel, 1 );
     if (!ums_hand_enter_kernel( h ))
     {
         ums_hand_unwatched( h );

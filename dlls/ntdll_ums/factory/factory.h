@@ -75,8 +75,9 @@ struct ums_hand
     _Atomic uint32_t leaving;                   /* was told to leave, because it was idle */
     _Atomic uint32_t unready;                   /* is counted in factory->starting */
     _Atomic uint32_t coming;                    /* is counted in factory->coming */
-    _Atomic uint32_t entered;                   /* is counted in queue->in_kernel */
-    _Atomic uint32_t passes;                    /* is in a call of the program, with no packet */
+    _Atomic uint32_t entered;                   /* is counted in queue->in_kernel, for this call (hand_call); 0: is not */
+    _Atomic uint32_t passes;                    /* is in a call of the program, with no packet; its thread alone writes it, and
+                                                   whoever reads it has stopped that thread */
     uint32_t guest;                             /* its thread was not made by the factory */
     uint32_t spins;                             /* how often it reads its word before it sleeps */
     _Atomic uint32_t gone;                      /* ended, and nobody uses it any more */
@@ -223,6 +224,12 @@ int  ums_hand_reap( struct ums_hand *h );
 static inline enum hand_state hand_state( uint32_t word )
 {
     return (enum hand_state)(word & HAND_STATE);
+}
+
+/* The number of the call that a hand with this word is in; not 0 */
+static inline uint32_t hand_call( uint32_t word )
+{
+    return word / HAND_SEQ | 0x10000;
 }
 
 /* ---- factory.c ---- */

@@ -529,10 +529,11 @@ void ums_hand_unwatched( struct ums_hand *h )
 }
 
 /* One that has become BLOCKED is watched no more: else the manager, which looks again while hands are in calls, would look
-   without end. */
+   without end. Behind the exchange the hand may be back, and in its next call, which somebody has to watch: so only this call is
+   uncounted, which it knows by its number. */
 int ums_hand_watch( struct ums_hand *h, int64_t grace )
 {
-    uint32_t word = atomic_load( &h->word );
+    uint32_t word = atomic_load( &h->word ), call = hand_call( word );
 
     /* it is counted, and about to enter: it may stand still there */
     if (hand_state( word ) == HAND_RUNNING && atomic_load( &h->entered )) return 1;
@@ -545,7 +546,7 @@ int ums_hand_watch( struct ums_hand *h, int64_t grace )
     }
     if (ke_clock() - h->seen_at < grace) return 1;
     if (!atomic_compare_exchange_strong( &h->word, &word, with_state( word, HAND_BLOCKED ) )) return 0;
-    ums_hand_unwatched( h );
+    if (atomic_compare_exchange_strong( &h->entered, &call, 0 )) atomic_fetch_sub( &h->queue->in_kernel, 1 );
     ums_queue_give( h->queue, 0, 1 );
     return 0;
 }

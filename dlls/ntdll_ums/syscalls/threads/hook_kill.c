@@ -80,10 +80,11 @@ static int kill_scheduler( struct ums_call *call, struct ums_context *target, ui
 /* Is the hand in a call of the program that the hook has passed on? */
 static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
 {
-    enum hand_state state = h ? hand_state( atomic_load( &h->word ) ) : HAND_FREE;
+    enum hand_state state;
 
-    if (state != HAND_BLOCKED && state != HAND_INKERNEL && (!h || !atomic_load( &h->passes ))) return 0;
-    return ums_is_in_native_call( context );
+    if (!h) return 0;
+    state = hand_state( atomic_load( &h->word ) );
+    return (state == HAND_BLOCKED || state == HAND_INKERNEL || atomic_load( &h->passes )) && ums_is_in_native_call( context );
 }
 
 static int is_scheduler( uint32_t tid )
