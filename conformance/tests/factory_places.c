@@ -10,6 +10,7 @@
 /* ---- terminated where they wait, with no packet in hand ---- */
 
 static HANDLE closed_gate;
+static PUMS_COMPLETION_LIST list;
 
 static void wait_at_gate( struct factory_worker *worker )
 {
@@ -102,9 +103,77 @@ START_TEST( factory_kill_refused )
     CloseHandle( closed_gate );
 }
 
+/* ---- terminated where they wait, in calls that our side sees and the host makes ---- */
+
+static volatile LONG waits_now;
+
+static void WINAPI wait_in_mode( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param )
+{
+    (void)payload; (void)param;
+    if (reason != UmsSchedulerStartup) return;
+    InterlockedIncrement( &waits_now );
+    WaitForSingleObject( closed_gate, INFINITE );
+}
+
+static void enter_and_wait( struct factory_worker *worker, const factory_packet *packet )
+{
+    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, list, wait_in_mode, NULL };
+
+    (void)worker; (void)packet;
+    pEnterUmsSchedulingMode( &info );
+}
+
+/* a thread of a factory that has become a scheduler, in a wait of its SchedulerProc */
+START_TEST( factory_kill_scheduler )
+{
+    static struct factory factory;
+
+    if (!need( CreateUmsCompletionList ) || !need( EnterUmsSchedulingMode ) || !(list = list_create())) return;
+    closed_gate = CreateEventW( NULL, TRUE, FALSE, NULL );
+    factory.packet = enter_and_wait;
+    if (!factory_open( &factory )) return;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &waits_now, 1 ), "3 it did not enter the mode\n" );
+    Sleep( 50 );                                /* as above */
+    terminate( factory.workers[0].thread );
+    ok( factory_settle( factory.handle, 0, 0 ), "2.2 counters\n" );
+    factory_close( &factory );
+    CloseHandle( closed_gate );
+    pDeleteUmsCompletionList( list );
+}
+
+static DWORD WINAPI release_key( void *release )
+{
+    static int key;
+
+    InterlockedIncrement( &waits_now );
+    ((NTSTATUS (WINAPI *)( HANDLE, void *, BOOLEAN, LARGE_INTEGER * ))release)( NULL, &key, FALSE, NULL );
+    return 0;
+}
+
+/* a thread that waits for the waiter of a key, while there is a factory. Without a handle since Windows Vista [seen] */
+START_TEST( factory_kill_key )
+{
+    static struct factory factory;
+    void *release = (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtReleaseKeyedEvent" );
+    HANDLE thread;
+
+    if (!release)
+    {
+        skip( "no NtReleaseKeyedEvent\n" );
+        return;
+    }
+    if (!factory_open_with( &factory, 1 )) return;
+    thread = CreateThread( NULL, 0, release_key, release, 0, NULL );
+    ok( factory_reach( &waits_now, 1 ), "it does not begin\n" );
+    Sleep( 50 );                                /* as above */
+    terminate( thread );
+    CloseHandle( thread );
+    factory_close( &factory );
+}
+
 /* ---- what counts as waiting: the port permits one thread, and the second packet ends the wait in the first ---- */
 
-static PUMS_COMPLETION_LIST list;
 static struct worker item;
 static HANDLE first_thread;
 static volatile LONG in_first;

@@ -368,3 +368,39 @@ START_TEST( scenario_keyed_answers )
         plain_bad[4], plain_bad[5] );
     kit_check();
 }
+
+/* ---- a scheduler ---- */
+
+static void WINAPI release_in_mode( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param )
+{
+    (void)payload; (void)param;
+    if (reason != UmsSchedulerStartup) return;
+    inside = 1;
+    pNtReleaseKeyedEvent( NULL, keys, FALSE, NULL );
+}
+
+static DWORD WINAPI release_as_scheduler( void *completion_list )
+{
+    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, completion_list, release_in_mode, NULL };
+
+    return pEnterUmsSchedulingMode( &info );
+}
+
+/* It is terminated where it waits [doc: TerminateThread]. */
+START_TEST( scenario_keyed_scheduler )
+{
+    PUMS_COMPLETION_LIST list;
+    HANDLE thread;
+    DWORD code = 0;
+
+    if (!open_keyed()) return;
+    ok( pCreateUmsCompletionList( &list ), "no list, error %lu\n", GetLastError() );
+    thread = CreateThread( NULL, 0, release_as_scheduler, list, 0, NULL );
+    ok( kit_wait_value( &inside, 1 ), "it did not enter the mode\n" );
+    Sleep( 50 );                                /* it may wait by then; what is expected does not depend on it */
+    ok( TerminateThread( thread, 5 ), "TerminateThread: error %lu\n", GetLastError() );
+    ok( !WaitForSingleObject( thread, KIT_LIMIT ), "it did not end in %d ms\n", KIT_LIMIT );
+    ok( GetExitCodeThread( thread, &code ) && code == 5, "it ended with %lu\n", code );
+    CloseHandle( thread );
+    pDeleteUmsCompletionList( list );
+}

@@ -404,7 +404,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     ums_hold_self( NULL, 1 );
     ums_thread_id_set( context, ke_thread_id() );
     ke_thread_enters( context );
-    s->idle = 0;
+    s->idle = s->passes = 0;
     atomic_store( &s->dead_since, 0 );
     ums_record_enter( s );
     ke_set_current( context );

@@ -200,6 +200,8 @@ struct ums_scheduler
     struct ums_ring *ring;                      /* record.h: its own, or NULL */
     uint32_t number;
     uint32_t idle;                              /* it is recorded as waiting; used by its thread */
+    uint32_t passes;                            /* in a call of the program that was passed on (ums_pass_on); written by its
+                                                   thread, and read by whoever has stopped that */
     _Atomic int64_t dead_since;                 /* when somebody first saw its thread dead, and was not certain
                                                    whether it had its last worker; or 0 */
 };

@@ -517,7 +517,6 @@ int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct um
 {
     const int first = atomic_load_explicit( &h->coming, memory_order_relaxed ) != 0;
 
-    atomic_store_explicit( &h->passes, 0, memory_order_relaxed );     /* a call may have been left by an exception */
     if (first) uncount( f, h );
     if (atomic_load_explicit( &h->leaving, memory_order_relaxed ) &&
         atomic_exchange( &h->leaving, 0 ))

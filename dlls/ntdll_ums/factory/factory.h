@@ -76,8 +76,6 @@ struct ums_hand
     _Atomic uint32_t unready;                   /* is counted in factory->starting */
     _Atomic uint32_t coming;                    /* is counted in factory->coming */
     _Atomic uint32_t entered;                   /* is counted in queue->in_kernel, for this call (hand_call); 0: is not */
-    _Atomic uint32_t passes;                    /* is in a call of the program, with no packet; its thread alone writes it, and
-                                                   whoever reads it has stopped that thread */
     uint32_t guest;                             /* its thread was not made by the factory */
     uint32_t spins;                             /* how often it reads its word before it sleeps */
     _Atomic uint32_t gone;                      /* ended, and nobody uses it any more */

@@ -97,18 +97,30 @@ NTSTATUS ums_factory_wait( struct ums_factory *f, struct ums_packet *packets, ui
 
 /* ---- factory_threads.c ---- */
 
-/* The calling thread's hand, or NULL; one load from the TEB. */
-extern uint32_t ums_hand_offset;                /* access_x86_64.S; 0 before the start */
+/* A word of the TEB: the thread's hand, or NULL, and HAND_PASSES (ums_pass_on). Only the thread itself writes it, and
+   only whoever has stopped that thread reads it from outside. */
+extern uint32_t ums_hand_offset;                /* access_x86_64.S; 0 before the first factory */
 
+#define HAND_PASSES ((uint64_t)1)
+
+/* That of the calling thread; one load. */
+static inline uint64_t ums_hand_word( void )
+{
+    uint64_t word, offset = ums_hand_offset;
+
+    if (!offset) return 0;
+    __asm__ volatile( "movq %%gs:(%1), %0" : "=r" (word) : "r" (offset) );
+    return word;
+}
+
+/* The calling thread's hand, or NULL. */
 static inline struct ums_hand *ums_hand_current( void )
 {
-    struct ums_hand *h;
-    uint64_t offset = ums_hand_offset;
-
-    if (!offset) return NULL;
-    __asm__ volatile( "movq %%gs:(%1), %0" : "=r" (h) : "r" (offset) );
-    return h;
+    return (struct ums_hand *)(ums_hand_word() & ~HAND_PASSES);
 }
+
+/* Mark the calling thread, or take the mark away; not before the first factory. */
+void ums_hand_passes( uint64_t mark );
 
 void ums_set_hand( struct ums_hand *h );
 int ums_manager_init( void );

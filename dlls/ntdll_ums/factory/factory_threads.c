@@ -56,6 +56,11 @@ void ums_set_hand( struct ums_hand *h )
     __writegsqword( ums_hand_offset, (uint64_t)h );
 }
 
+void ums_hand_passes( uint64_t mark )
+{
+    if (ums_hand_offset) __writegsqword( ums_hand_offset, (ums_hand_word() & ~HAND_PASSES) | mark );
+}
+
 struct ums_hand *ums_hand_of_thread( uint32_t tid )
 {
     uint32_t i, made = ums_pool_made( &ums_hand_pool );

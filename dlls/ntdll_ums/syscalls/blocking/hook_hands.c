@@ -14,6 +14,31 @@
 #include "syscalls/hook/hook.h"
 #include "host/ke_win32.h"
 
+/* The mark is there only while the host makes the program's call: in a call of ours the thread would leave half of something
+   done. In a callback it is in that call still; an APC ends the call (ums_apc_begins), and nothing else leaves it without a
+   return. A thread that was in the call before there was any factory is not marked, and is waited for. */
+uint64_t ums_pass_on( const struct ums_call *call, const uint64_t *args )
+{
+    struct ums_context *self = ke_current();
+    struct ums_scheduler *s = self && self->kind == CONTEXT_SCHEDULER ? self->scheduler : NULL;
+    const uint64_t mark = ums_hand_word() & HAND_PASSES;
+    const uint32_t passes = s ? s->passes : 0;
+    uint64_t ret;
+
+    if (s) s->passes = 1;
+    ums_hand_passes( HAND_PASSES );
+    ret = ums_call_native( call, args );
+    ums_hand_passes( mark );
+    if (s) s->passes = passes;
+    return ret;
+}
+
+void ums_passed_call_is_over( struct ums_context *self )
+{
+    if (self && self->kind == CONTEXT_SCHEDULER) self->scheduler->passes = 0;
+    ums_hand_passes( 0 );
+}
+
 static int waits_for_alert( const struct call_row *row )
 {
     return ums_waits_here && row->here == ums_here_wait_for_alert;
@@ -28,18 +53,8 @@ static int try_wait( struct ums_hand *h, const struct call_row *row, const struc
         return ums_wait_try( row, call, args, NULL, ret );
     ums_call_args( call, args );
     if (!ums_wait_is_poll( row, args )) return 0;
-    *ret = ums_call_native( call, args );
+    *ret = ums_pass_on( call, args );
     return 1;
-}
-
-/* It may be terminated there, as in a call that counts. In a callback out of a call it is in that call still. */
-static uint64_t call_uncounted( struct ums_hand *h, const struct ums_call *call )
-{
-    uint32_t before = atomic_exchange( &h->passes, 1 );
-    uint64_t ret = ums_call_native( call, NULL );
-
-    atomic_store( &h->passes, before );
-    return ret;
 }
 
 /* Only a hand that has a packet counts; in a callback out of a call it is in that call. A wait that
@@ -49,7 +64,7 @@ uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct u
     uint64_t args[UMS_MAX_ARGS], ret;
     int away;
 
-    if (hand_state( atomic_load( &h->word ) ) != HAND_RUNNING) return call_uncounted( h, call );
+    if (hand_state( atomic_load( &h->word ) ) != HAND_RUNNING) return ums_pass_on( call, NULL );
     if (row->cls == CALL_WAIT)
     {
         if (try_wait( h, row, call, args, &ret )) return ret;
@@ -60,7 +75,7 @@ uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct u
         ums_call_args( call, args );
         away = ums_hand_enters( h );
     }
-    ret = ums_call_native( call, args );
+    ret = ums_pass_on( call, args );
     if (waits_for_alert( row ) && (ums_status)ret != STATUS_TIMEOUT)
         ums_alert_was_given( atomic_load( &h->tid ) );     /* and was taken */
     if (away) ums_hand_is_back( h );

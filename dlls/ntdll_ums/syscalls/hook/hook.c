@@ -203,6 +203,7 @@ void ums_apc_begins( void )
     /* It runs. Only this thread says that it blocks or is back; behind the call it is back already, which
        changes nothing. */
     if (h) ums_hand_is_back( h );
+    ums_passed_call_is_over( self );
     if (!self || self->kind != CONTEXT_WORKER || self->inside.place != INSIDE_CALL ||
         self->preempted) return;
     ums_abandon_call( self );
@@ -270,9 +271,9 @@ static uint64_t idle_wait( const struct call_row *row, struct ums_call *call,
 
     ums_call_args( call, args );
     if (s->idle || atomic_load( &s->posted ) != POST_NONE || ums_wait_is_poll( row, args ))
-        return ums_call_native( call, args );
+        return ums_pass_on( call, args );
     ums_note_idle( s, call_key_number( call->key ) );
-    ret = ums_call_native( call, args );
+    ret = ums_pass_on( call, args );
     ums_note_busy( s );
     return ret;
 }
@@ -283,10 +284,11 @@ static uint64_t call_plain( const struct call_row *row, struct ums_call *call,
 {
     struct ums_hand *h = ums_hand_current();
 
-    if (h && row->cls > CALL_QUICK) return ums_hand_call( h, row, call );
+    if (row->cls <= CALL_QUICK) return ums_call_native( call, NULL );
+    if (h) return ums_hand_call( h, row, call );
     if (self && ums_recording && row->cls == CALL_WAIT)
         return idle_wait( row, call, self->scheduler );
-    return ums_call_native( call, NULL );
+    return ums_pass_on( call, NULL );
 }
 
 /* kind: the kind of the handle that the call closes. */

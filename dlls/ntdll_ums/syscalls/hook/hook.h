@@ -251,6 +251,10 @@ uint64_t ums_special_create_port( const struct call_row *row, struct ums_call *c
 
 /* hook_hands.c: a call whose class is not SPECIAL, by a hand that is not a worker. */
 struct ums_hand;
+/* A call of the program, made by a thread that is no worker: it may be terminated in it (args: as in ums_call_native). An APC
+   ends such a call. */
+uint64_t ums_pass_on( const struct ums_call *call, const uint64_t *args );
+void ums_passed_call_is_over( struct ums_context *self );
 uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct ums_call *call );
 
 /* context: the registers of the thread of w, or those that it will get. Note whether breakpoints are

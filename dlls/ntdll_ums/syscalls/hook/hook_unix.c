@@ -92,7 +92,7 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
     return ret;
 }
 
-/* Called from assembly, by a hand of a worker factory. The hand counts as blocked if the call takes
+/* Called from assembly, by a hand of a worker factory, or by a thread in a callback of a call that was passed on. The hand counts as blocked if the call takes
    longer than the grace period, as in a system call. */
 uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args )
 {
@@ -100,7 +100,7 @@ uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args )
     uint64_t ret;
     int entered;
 
-    if (library == local_library && code == local_code) return ums_unix_plain( library, code, args );
+    if (!h || (library == local_library && code == local_code)) return ums_unix_plain( library, code, args );
     entered = ums_hand_enters( h );
     ret = ums_unix_plain( library, code, args );
     if (entered) ums_hand_is_back( h );

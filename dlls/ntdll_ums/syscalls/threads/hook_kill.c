@@ -77,14 +77,24 @@ static int kill_scheduler( struct ums_call *call, struct ums_context *target, ui
     return done;
 }
 
-/* Is the hand in a call of the program that the hook has passed on? */
-static int is_hand_in_call( const struct ums_hand *h, const CONTEXT *context )
+/* Is the thread, which stands still, in a call of the program that the hook has passed on? */
+static int passes( HANDLE thread, const CONTEXT *registers )
 {
-    enum hand_state state;
+    struct thread_basic_info info;
+    const uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)thread, ThreadBasicInformation,
+                                          (uint64_t)(ULONG_PTR)&info, sizeof(info) };
 
-    if (!h) return 0;
-    state = hand_state( atomic_load( &h->word ) );
-    return (state == HAND_BLOCKED || state == HAND_INKERNEL || atomic_load( &h->passes )) && ums_is_in_native_call( context );
+    if (!ums_hand_offset || !ums_is_in_native_call( registers ) ||
+        ums_native_call( "NtQueryInformationThread", args ) || !info.teb) return 0;
+    return (*(const uint64_t *)((const char *)info.teb + ums_hand_offset) & HAND_PASSES) != 0;
+}
+
+/* Does the hand count as blocked? Then it has given away its packet and its place. */
+static int is_hand_away( const struct ums_hand *h, const CONTEXT *registers )
+{
+    enum hand_state state = h ? hand_state( atomic_load( &h->word ) ) : HAND_FREE;
+
+    return (state == HAND_BLOCKED || state == HAND_INKERNEL) && ums_is_in_native_call( registers );
 }
 
 static int is_scheduler( uint32_t tid )
@@ -97,13 +107,13 @@ static int is_scheduler( uint32_t tid )
 /* May the thread be terminated where it stands? Not if it is handing out a packet of a worker factory: the
    packet, or the hand that waits for it, would be lost. Nor if it is ending the wait of a worker, or holds
    one. */
-static int may_end_there( uint32_t tid, const CONTEXT *registers )
+static int may_end_there( HANDLE thread, uint32_t tid, const CONTEXT *registers )
 {
     if (ums_is_ending_wait( tid, registers ) || ums_thread_pauses( tid )) return 0;
     if (ums_is_in_moved_wait( tid, registers )) return 1;
     if (ums_is_in_native_call( registers ) && ums_manager_sleeps( tid )) return 1;
-    return !ums_pool_made( &ums_factory_pool ) || !ums_is_in_our_code( registers ) ||
-           is_hand_in_call( ums_hand_of_thread( tid ), registers );
+    return !ums_pool_made( &ums_factory_pool ) || !ums_is_in_our_code( registers ) || passes( thread, registers ) ||
+           is_hand_away( ums_hand_of_thread( tid ), registers );
 }
 
 /* It stands still. 0: it must advance first, and is not suspended any more. A suspension for a moment would be
@@ -118,7 +128,7 @@ static int end_plain( struct ums_call *call, HANDLE thread, uint32_t tid, ULONG 
         ums_resume_native( thread, NULL );
         return 0;
     }
-    if (ums_get_context_native( thread, &context ) || may_end_there( tid, &context ))
+    if (ums_get_context_native( thread, &context ) || may_end_there( thread, tid, &context ))
     {
         *status = ums_terminate_native( thread, (uint32_t)call->args[1] );
         if (*status) ums_resume_native( thread, NULL );
@@ -132,13 +142,15 @@ static int end_plain( struct ums_call *call, HANDLE thread, uint32_t tid, ULONG 
    another one by now. */
 static int try_to_kill_plain( struct ums_call *call, uint32_t tid, int tries, struct ums_context *self, NTSTATUS *status )
 {
+    const DWORD access = THREAD_GET_CONTEXT | THREAD_QUERY_LIMITED_INFORMATION | THREAD_SUSPEND_RESUME | THREAD_TERMINATE |
+                         SYNCHRONIZE;
     int stopped, done = 1;
     HANDLE thread;
     ULONG others;
 
     ums_stop_begin();
     ums_hold_self( self, 1 );
-    thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME | THREAD_TERMINATE | SYNCHRONIZE, FALSE, tid );
+    thread = OpenThread( access, FALSE, tid );
     if ((stopped = thread && !ums_suspend_native( thread, &others )))
         done = end_plain( call, thread, tid, others, status );
     ums_stop_end();

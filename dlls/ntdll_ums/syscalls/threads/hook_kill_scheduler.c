@@ -75,8 +75,8 @@ static enum where scheduler_where( struct ums_scheduler *s, HANDLE thread, uint3
     /* asleep in a section that others wait for, or with a handle that only it closes */
     if (ums_is_ending_wait( tid, &context ) || ums_thread_pauses( tid )) return IN_THE_MIDDLE;
     if (ums_is_in_moved_wait( tid, &context )) return OUTSIDE;
-    /* in a wait of its own, which is recorded, no operation is incomplete */
-    if (s->idle && ums_is_in_native_call( &context )) return OUTSIDE;
+    /* in a call of its own, no operation is incomplete */
+    if (s->passes && ums_is_in_native_call( &context )) return OUTSIDE;
     return ums_is_in_our_code( &context ) ? IN_THE_MIDDLE : OUTSIDE;
 }
 
