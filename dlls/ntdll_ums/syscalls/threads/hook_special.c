@@ -22,6 +22,9 @@
 
 #define PROCESS_INSTRUMENTATION_CALLBACK 40     /* PROCESSINFOCLASS [sdk] */
 #define THREAD_IMPERSONATION_TOKEN 5            /* THREADINFOCLASS [sdk] */
+#ifndef THREAD_CREATE_FLAGS_CREATE_SUSPENDED
+#define THREAD_CREATE_FLAGS_CREATE_SUSPENDED 1  /* [sdk], missing in mingw-w64 10 */
+#endif
 #define THREAD_AM_I_LAST_THREAD 12              /* THREADINFOCLASS [sdk] */
 
 void (*ums_child_hook)( HANDLE process );
@@ -260,21 +263,33 @@ uint64_t ums_special_set_process( const struct call_row *row, struct ums_call *c
     return (uint64_t)status;
 }
 
-/* The new process is suspended until its creator resumes it: CreateProcess always creates it so, on
-   Wine and on Windows. */
+/* NtCreateUserProcess( process, thread, ..., process flags, thread flags, ... ). CreateProcess makes the new process suspended, on Wine
+   and on Windows; for whoever does not, it must not run before it has been given the shim. */
+static NTSTATUS create_process( struct ums_call *call )
+{
+    uint64_t args[UMS_MAX_ARGS], process, thread;
+    int runs;
+    NTSTATUS status;
+
+    ums_call_args( call, args );
+    runs = !(args[7] & THREAD_CREATE_FLAGS_CREATE_SUSPENDED);
+    args[7] |= THREAD_CREATE_FLAGS_CREATE_SUSPENDED;
+    if ((status = (NTSTATUS)ums_call_native( call, args ))) return status;
+    if (ums_try_load( (void *)args[0], &process )) ums_child_hook( (HANDLE)process );
+    if (runs && ums_try_load( (void *)args[1], &thread )) ums_resume_native( (HANDLE)thread, NULL );
+    return status;
+}
+
 uint64_t ums_special_create_process( const struct call_row *row, struct ums_call *call,
                                      struct ums_context *self )
 {
-    uint64_t process;
     int entered = 0;
     NTSTATUS status;
 
     (void)row;
     /* only a worker's own call; in a callback it is part of the outer call */
     if (self && inside_is( &self->inside, call->sp )) entered = ums_worker_enter_kernel( self );
-    status = native( call );
-    if (!status && ums_child_hook && ums_try_load( (void *)call->args[0], &process ))
-        ums_child_hook( (HANDLE)process );
+    status = ums_child_hook ? create_process( call ) : native( call );
     if (entered) ums_worker_back( self );
     return (uint64_t)status;
 }
