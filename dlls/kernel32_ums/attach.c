@@ -27,27 +27,16 @@
 #include "private/ums_private.h"
 #include "attach.h"
 #include "kernel32_ums.h"
-#include "export_table.h"
-#include "patch.h"
+#include "import_slots.h"
+#include "lower_case.h"
+#include "mapped_image.h"
 
-#define MAX_NAMES    64
 #define EXIT_REFUSED 2
-
-/* one module of the host, and its names that are redirected */
-struct host_module
-{
-    BYTE              *base;
-    struct export_name names[MAX_NAMES];    /* and our functions */
-    void              *system[MAX_NAMES];   /* the host's, NULL if it lacks the name */
-    size_t             count;
-};
 
 /* static, because a stack may be too small for it; used once */
 struct attachment
 {
-    struct host_module   kernel32;
-    struct host_module   kernelbase;
-    struct host_module   ntdll;
+    struct host_modules  host;
     BYTE                *exe;
     BYTE                *self;
     BYTE                *ntdll_ums;
@@ -135,8 +124,12 @@ static void find_system( struct host_module *module )
 {
     size_t i;
 
+    module->size = nt_headers( module->base )->OptionalHeader.SizeOfImage;
     for (i = 0; i < module->count; i++)
+    {
         module->system[i] = export_find( module->base, module->names[i].name );
+        module->shim[i] = module->names[i].target;
+    }
 }
 
 /* do not add names to kernelbase that it does not have */
@@ -148,6 +141,7 @@ static void drop_missing( struct host_module *module )
     {
         if (!module->system[i]) continue;
         module->names[kept] = module->names[i];
+        module->shim[kept] = module->shim[i];
         module->system[kept++] = module->system[i];
     }
     module->count = kept;
@@ -157,8 +151,8 @@ static void drop_missing( struct host_module *module )
  * kernelbase and ntdll. */
 static const char *find_modules( struct attachment *attachment )
 {
-    struct host_module *kernel32 = &attachment->kernel32, *kernelbase = &attachment->kernelbase;
-    struct host_module *ntdll = &attachment->ntdll;
+    struct host_module *kernel32 = &attachment->host.kernel32, *kernelbase = &attachment->host.kernelbase;
+    struct host_module *ntdll = &attachment->host.ntdll;
 
     kernel32->base = (BYTE *)GetModuleHandleW( L"kernel32.dll" );
     kernelbase->base = (BYTE *)GetModuleHandleW( L"kernelbase.dll" );
@@ -217,11 +211,11 @@ static const char *add_export_tables( struct attachment *attachment )
     void **tables = attachment->tables;
     const char *error;
 
-    if ((error = add_export_table( attachment, &attachment->kernel32, &tables[0] )))
+    if ((error = add_export_table( attachment, &attachment->host.kernel32, &tables[0] )))
         return error;
-    if ((error = add_export_table( attachment, &attachment->kernelbase, &tables[1] )))
+    if ((error = add_export_table( attachment, &attachment->host.kernelbase, &tables[1] )))
         return error;
-    return add_export_table( attachment, &attachment->ntdll, &tables[2] );
+    return add_export_table( attachment, &attachment->host.ntdll, &tables[2] );
 }
 
 static void free_tables( struct attachment *attachment )
@@ -235,89 +229,6 @@ static void free_tables( struct attachment *attachment )
 /***********************************************************************
  * import slots
  */
-static BOOL starts_with( const char *name, const char *lower )
-{
-    for (; *lower; name++, lower++)
-        if ((*name >= 'A' && *name <= 'Z' ? *name + 32 : *name) != *lower) return FALSE;
-    return TRUE;
-}
-
-/* The loader adds ".dll" where there is no extension. */
-static BOOL is_dll( const char *name, const char *lower )
-{
-    if (!starts_with( name, lower )) return FALSE;
-    name += strlen( lower );
-    return !*name || (starts_with( name, ".dll" ) && !name[4]);
-}
-
-static const struct host_module *imported_module( const struct attachment *attachment,
-                                                  const char *dll )
-{
-    if (is_dll( dll, "ntdll" )) return &attachment->ntdll;
-    if (is_dll( dll, "kernel32" ) || is_dll( dll, "kernelbase" )
-        || starts_with( dll, "api-ms-win-core-ums-" )
-        || starts_with( dll, "api-ms-win-core-processthreads-" ))
-        return &attachment->kernel32;
-    return NULL;
-}
-
-/* The index of the name that an import slot belongs to; -1 if none. If the table has no names any
- * more, or an ordinal, the address in the slot decides. */
-static int slot_name( const struct host_module *module, const BYTE *image, const ULONG64 *names,
-                      void *address )
-{
-    const IMAGE_IMPORT_BY_NAME *import = NULL;
-    size_t i;
-
-    if (names && !IMAGE_SNAP_BY_ORDINAL64( *names ))
-        import = (const IMAGE_IMPORT_BY_NAME *)(image + (DWORD)*names);
-    for (i = 0; i < module->count; i++)
-    {
-        if (!import && address == module->system[i]) return (int)i;
-        if (import && !strcmp( (const char *)import->Name, module->names[i].name )) return (int)i;
-    }
-    return -1;
-}
-
-static BOOL add_slots( struct attachment *attachment, BYTE *image,
-                       const IMAGE_IMPORT_DESCRIPTOR *descriptor, const struct host_module *module,
-                       BOOL to_system )
-{
-    const ULONG64 *names = NULL;
-    void **slot = (void **)(image + descriptor->FirstThunk);
-    void *target;
-    int i;
-
-    if (descriptor->OriginalFirstThunk)
-        names = (const ULONG64 *)(image + descriptor->OriginalFirstThunk);
-    for (; names ? *names : (ULONG64)*slot; slot++)
-    {
-        i = slot_name( module, image, names, *slot );
-        if (names) names++;
-        if (i < 0) continue;
-        target = to_system ? module->system[i] : module->names[i].target;
-        if (!target || target == *slot) continue;
-        if (!patch_add( &attachment->patch, slot, (ULONG64)target )) return FALSE;
-    }
-    return TRUE;
-}
-
-/* the slots of one image, by the import table at RVA */
-static BOOL add_image( struct attachment *attachment, BYTE *image, DWORD rva, BOOL to_system )
-{
-    const IMAGE_IMPORT_DESCRIPTOR *descriptor = (const IMAGE_IMPORT_DESCRIPTOR *)(image + rva);
-    const struct host_module *module;
-
-    if (!rva) return TRUE;
-    for (; descriptor->Name && descriptor->FirstThunk; descriptor++)
-    {
-        if (!(module = imported_module( attachment, (const char *)image + descriptor->Name )))
-            continue;
-        if (!add_slots( attachment, image, descriptor, module, to_system )) return FALSE;
-    }
-    return TRUE;
-}
-
 /* kernel32 is not one of them: its CreateRemoteThreadEx and similar functions jump to kernelbase through
  * kernel32's own import slots. With those slots set, an address in kernel32 that was looked up before
  * the redirection leads to us, too. Our own calls to the host go to kernelbase's functions
@@ -325,34 +236,41 @@ static BOOL add_image( struct attachment *attachment, BYTE *image, DWORD rva, BO
  * leads to the host. */
 static BOOL is_left_alone( const struct attachment *attachment, const BYTE *image )
 {
-    return image == attachment->self || image == attachment->ntdll_ums || image == attachment->exe
-           || image == attachment->kernelbase.base || image == attachment->ntdll.base;
+    return image == attachment->self || image == attachment->ntdll_ums
+           || image == attachment->host.kernelbase.base || image == attachment->host.ntdll.base;
 }
 
+/* 0: the headers say where */
 static DWORD program_imports( const struct attachment *attachment )
 {
-    const IMAGE_DATA_DIRECTORY *entries = export_directory_entry( attachment->exe );
+    return attachment->block ? attachment->block->imports.VirtualAddress : 0;
+}
 
-    return attachment->block ? attachment->block->imports.VirtualAddress
-                             : entries[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
+/* FALSE: no memory. A program that protects itself may have overwritten its tables by then, or taken them away. */
+static BOOL add_module( struct attachment *attachment, void *image, DWORD imports, const UNICODE_STRING *name )
+{
+    enum slots_result result = import_slots_add( &attachment->patch, &attachment->host, image, imports, SLOTS_TO_SHIM );
+
+    if (result == SLOTS_UNREADABLE)
+        ums_warn( "the import table of %.*ls cannot be read: what it has imported by then leads to the host",
+                  (int)(name->Length / sizeof(WCHAR)), name->Buffer );
+    return result != SLOTS_NO_MEMORY;
 }
 
 /* every module that is loaded now; for the program itself, the table that it was linked with */
 static const char *add_import_slots( struct attachment *attachment )
 {
     LIST_ENTRY *list = &RtlGetCurrentPeb()->Ldr->InMemoryOrderModuleList, *entry;
-    const IMAGE_DATA_DIRECTORY *imports;
-    BYTE *image;
+    const LDR_DATA_TABLE_ENTRY *module;
+    DWORD imports;
 
-    if (!add_image( attachment, attachment->exe, program_imports( attachment ), FALSE ))
-        return "there is no memory left";
     for (entry = list->Flink; entry != list; entry = entry->Flink)
     {
-        image = CONTAINING_RECORD( entry, LDR_DATA_TABLE_ENTRY, InMemoryOrderLinks )->DllBase;
-        if (is_left_alone( attachment, image )) continue;
-        imports = export_directory_entry( image ) + IMAGE_DIRECTORY_ENTRY_IMPORT;
-        if (!add_image( attachment, image, imports->VirtualAddress, FALSE ))
-            return "there is no memory left";
+        module = CONTAINING_RECORD( entry, LDR_DATA_TABLE_ENTRY, InMemoryOrderLinks );
+        if (is_left_alone( attachment, module->DllBase )) continue;
+        imports = module->DllBase == attachment->exe ? program_imports( attachment ) : 0;
+        if (attachment->block && module->DllBase == attachment->exe && !imports) continue;
+        if (!add_module( attachment, module->DllBase, imports, &module->FullDllName )) return "there is no memory left";
     }
     return NULL;
 }
@@ -391,7 +309,8 @@ static BOOL system_ums_works( HMODULE kernel32 )
 static void step_aside( struct attachment *attachment )
 {
     patch_free( &attachment->patch );
-    if (add_image( attachment, attachment->exe, program_imports( attachment ), TRUE )
+    if (import_slots_add( &attachment->patch, &attachment->host, attachment->exe, program_imports( attachment ),
+                          SLOTS_TO_HOST ) == SLOTS_ADDED
         && add_headers( attachment ))
         patch_apply( &attachment->patch );
 }
@@ -442,10 +361,10 @@ static void settle( HMODULE self, BOOL with_children )
 static void attach( struct attachment *attachment )
 {
     const char *error = find_modules( attachment );
-    BOOL prefix = !error && is_prefix_kernel32( attachment->kernel32.base );
+    BOOL prefix = !error && is_prefix_kernel32( attachment->host.kernel32.base );
 
-    if (prefix) check_prefix( attachment->kernel32.base );
-    else if (!error && system_ums_works( (HMODULE)attachment->kernel32.base ) &&
+    if (prefix) check_prefix( attachment->host.kernel32.base );
+    else if (!error && system_ums_works( (HMODULE)attachment->host.kernel32.base ) &&
              !is_set( SETTING_FORCE ))
     {
         ums_info( "not used: the host has a working UMS of its own (UMS_FORCE=1 uses this one)" );
@@ -475,20 +394,23 @@ static BOOL is_file_name( const char *path, const char *name )
 
 /* Does the import table have an injector's descriptor for kernel32_ums.dll, with ordinal 1? A
  * program that imports our functions by name uses the shim knowingly, and is not redirected. */
-static BOOL imports_ordinal_one( BYTE *image )
+static BOOL imports_ordinal_one( void *base )
 {
-    const IMAGE_DATA_DIRECTORY *entries = export_directory_entry( image );
-    DWORD rva = entries[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
-    const IMAGE_IMPORT_DESCRIPTOR *descriptor = (const IMAGE_IMPORT_DESCRIPTOR *)(image + rva);
-    const ULONG64 *names;
+    const IMAGE_IMPORT_DESCRIPTOR *descriptor;
+    struct mapped_image image;
+    const ULONG64 *name;
+    const char *dll;
+    DWORD rva, names;
 
-    for (; rva && descriptor->Name && descriptor->FirstThunk; descriptor++)
+    if (!image_open( &image, base ) || !(rva = image.imports.VirtualAddress)) return FALSE;
+    for (; (descriptor = image_at( &image, rva, sizeof(*descriptor) )); rva += sizeof(*descriptor))
     {
-        if (!descriptor->OriginalFirstThunk
-            || !is_file_name( (const char *)image + descriptor->Name, "kernel32_ums.dll" ))
+        if (!descriptor->Name || !descriptor->FirstThunk) break;
+        if (!(names = descriptor->OriginalFirstThunk) || !(dll = image_string( &image, descriptor->Name ))
+            || !is_file_name( dll, "kernel32_ums.dll" ))
             continue;
-        for (names = (const ULONG64 *)(image + descriptor->OriginalFirstThunk); *names; names++)
-            if (IMAGE_SNAP_BY_ORDINAL64( *names ) && IMAGE_ORDINAL64( *names ) == 1) return TRUE;
+        for (; (name = image_at( &image, names, sizeof(*name) )) && *name; names += sizeof(*name))
+            if (IMAGE_SNAP_BY_ORDINAL64( *name ) && IMAGE_ORDINAL64( *name ) == 1) return TRUE;
     }
     return FALSE;
 }
@@ -522,29 +444,32 @@ BOOL ums_attach( HMODULE self )
  * children
  */
 
-/* helper programs of the host, which are not children of the program itself */
+static BOOL ends_with( const UNICODE_STRING *path, const WCHAR *end )
+{
+    int length = path->Length / sizeof(WCHAR), end_length = lstrlenW( end );
+
+    return length >= end_length &&
+           CompareStringOrdinal( path->Buffer + length - end_length, end_length, end, end_length, TRUE ) == CSTR_EQUAL;
+}
+
+/* helper programs of the host, which are not children of the program itself; one of the same name elsewhere is */
 static BOOL is_host_helper( HANDLE process )
 {
     static const WCHAR *const helpers[] =
-        { L"conhost.exe", L"explorer.exe", L"services.exe", L"wineboot.exe", L"winedbg.exe",
-          L"winemenubuilder.exe" };
+        { L"\\windows\\system32\\conhost.exe", L"\\windows\\system32\\explorer.exe", L"\\windows\\explorer.exe",
+          L"\\windows\\system32\\services.exe", L"\\windows\\system32\\wineboot.exe", L"\\windows\\system32\\winedbg.exe",
+          L"\\windows\\system32\\winemenubuilder.exe" };
     struct
     {
         UNICODE_STRING string;
         WCHAR          text[MAX_PATH * 2];
     } image;
-    WCHAR *name;
     ULONG size;
     size_t i;
 
-    if (NtQueryInformationProcess( process, ProcessImageFileName, &image,
-                                   sizeof(image) - sizeof(WCHAR), &size ))
-        return FALSE;
-    name = image.string.Buffer + image.string.Length / sizeof(WCHAR);
-    *name = 0;
-    while (name > image.string.Buffer && name[-1] != '\\') name--;
+    if (NtQueryInformationProcess( process, ProcessImageFileName, &image, sizeof(image), &size )) return FALSE;
     for (i = 0; i < ARRAYSIZE(helpers); i++)
-        if (!lstrcmpiW( name, helpers[i] )) return TRUE;
+        if (ends_with( &image.string, helpers[i] )) return TRUE;
     return FALSE;
 }
 

@@ -157,12 +157,13 @@ HANDLE WINAPI CreateRemoteThreadEx( HANDLE process, LPSECURITY_ATTRIBUTES sa, SI
     struct ums_context *worker;
     LPTHREAD_START_ROUTINE entry;
     HANDLE thread;
-    DWORD tid;
+    DWORD tid, pid;
 
     if (!(ums = find_ums( (struct attribute_list *)list, &rest )))
         return create( process, sa, stack, start, param, flags, list, id );
 
-    if (GetProcessId( process ) != GetCurrentProcessId())
+    if (!(pid = GetProcessId( process ))) return NULL;
+    if (pid != GetCurrentProcessId())
     {
         SetLastError( ERROR_INVALID_PARAMETER );
         return NULL;

@@ -46,9 +46,17 @@ const char *inject_check_image( const void *headers, size_t size )
     }
     if (nt->OptionalHeader.Magic != IMAGE_NT_OPTIONAL_HDR64_MAGIC)
         return not_windows;
-    if (nt->OptionalHeader.NumberOfRvaAndSizes <= IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR)
+    if (nt->OptionalHeader.NumberOfRvaAndSizes <= IMAGE_DIRECTORY_ENTRY_IMPORT)
         return "has too short a list of data directories";
     return NULL;
+}
+
+/* The list may end before it. */
+static IMAGE_DATA_DIRECTORY directory( const IMAGE_NT_HEADERS64 *nt, unsigned int index )
+{
+    static const IMAGE_DATA_DIRECTORY none;
+
+    return index < nt->OptionalHeader.NumberOfRvaAndSizes ? nt->OptionalHeader.DataDirectory[index] : none;
 }
 
 const char *inject_check_headers( const void *headers, size_t size )
@@ -60,7 +68,7 @@ const char *inject_check_headers( const void *headers, size_t size )
     nt = (const IMAGE_NT_HEADERS64 *)((const BYTE *)headers
                                       + ((const IMAGE_DOS_HEADER *)headers)->e_lfanew);
     if (nt->FileHeader.Characteristics & IMAGE_FILE_DLL) return "is a DLL, not a program";
-    if (nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR].VirtualAddress)
+    if (directory( nt, IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR ).VirtualAddress)
         return "is a .NET program, which imports nothing by table";
     return NULL;
 }
@@ -270,7 +278,7 @@ void import_table_init( struct import_table *table, const IMAGE_NT_HEADERS64 *nt
     struct inject_block block;
 
     table->imports = nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT];
-    table->bound = nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT];
+    table->bound = directory( nt, IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT );
     if (table->imports.VirtualAddress <= sizeof(block)
         || !table->fetch( table, table->imports.VirtualAddress - sizeof(block), &block,
                           sizeof(block) )

@@ -16,9 +16,12 @@
 
 #include "private/inject.h"
 #include "import_table.h"
+#include "mapped_image.h"
 
 #define PAGE           0x1000
 #define PAGES          8
+#define HEADERS        (16 * PAGE)      /* headers that begin later are taken for damaged */
+#define DISTANCE       0x1000000        /* of our block from the image, if there is memory */
 #define NO_PAGE        1                /* no page begins there */
 #define PEB_IMAGE_BASE 0x10             /* ImageBaseAddress in a PEB [seen] */
 #define ALIGN_UP( x, n ) (((x) + (n) - 1) & ~((ULONG64)(n) - 1))
@@ -110,10 +113,10 @@ static BOOL set_path( struct inject_dll *dll, const WCHAR *dir, const char *file
     return TRUE;
 }
 
-void *inject_alloc_above( HANDLE process, BYTE *base, DWORD image_size, SIZE_T size )
+static void *alloc_above( HANDLE process, BYTE *base, ULONG64 distance, SIZE_T size )
 {
     const ULONG64 limit = 0x7fffffff0000, step = 0x100000;
-    ULONG64 at = ALIGN_UP( (ULONG64)base + image_size, 0x10000 ), region_end = 0;
+    ULONG64 at = ALIGN_UP( (ULONG64)base + distance, 0x10000 ), region_end = 0;
     ULONG64 end = min( (ULONG64)base + 0xffff0000, limit ) - size;
     MEMORY_BASIC_INFORMATION info;
     void *ret;
@@ -136,6 +139,14 @@ void *inject_alloc_above( HANDLE process, BYTE *base, DWORD image_size, SIZE_T s
         else at = region_end;
     }
     return NULL;
+}
+
+/* Not right behind the image: there a parent may put something of its own, such as a larger image. */
+void *inject_alloc_above( HANDLE process, BYTE *base, DWORD image_size, SIZE_T size )
+{
+    void *ret = alloc_above( process, base, (ULONG64)image_size + DISTANCE, size );
+
+    return ret ? ret : alloc_above( process, base, image_size, size );
 }
 
 static BOOL write_headers( HANDLE process, void *where, const void *data, SIZE_T size )
@@ -199,14 +210,43 @@ free_remote:
     return error;
 }
 
+/* A page at first: each read takes long. */
+static const char *get_headers( struct plan *plan, BYTE *headers )
+{
+    const IMAGE_DOS_HEADER *dos = (const IMAGE_DOS_HEADER *)headers;
+    DWORD size = PAGE;
+
+    if (!fetch( &plan->table, 0, headers, PAGE )) return "its headers cannot be read";
+    if (dos->e_magic == IMAGE_DOS_SIGNATURE && dos->e_lfanew > PAGE - (LONG)sizeof(IMAGE_NT_HEADERS64)
+        && dos->e_lfanew <= HEADERS - (LONG)sizeof(IMAGE_NT_HEADERS64))
+        size = dos->e_lfanew + sizeof(IMAGE_NT_HEADERS64);
+    if (size > PAGE && !fetch( &plan->table, PAGE, headers + PAGE, size - PAGE )) return "its headers cannot be read";
+    return inject_check_headers( headers, size );
+}
+
+static const char *inject_plan( struct plan *plan, BYTE *headers, const WCHAR *dir, DWORD flags )
+{
+    static const IMAGE_DATA_DIRECTORY none;
+    const IMAGE_NT_HEADERS64 *nt;
+    const IMAGE_DATA_DIRECTORY *bound = &none;
+    IMAGE_DATA_DIRECTORY *where;
+    const char *error;
+
+    if ((error = get_headers( plan, headers ))) return error;
+    nt = (const IMAGE_NT_HEADERS64 *)(headers + ((const IMAGE_DOS_HEADER *)headers)->e_lfanew);
+    import_table_init( &plan->table, nt );
+    where = (void *)(plan->base + ((BYTE *)nt->OptionalHeader.DataDirectory - headers));
+    if (nt->OptionalHeader.NumberOfRvaAndSizes > IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT)
+        bound = &nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT];
+    return write_block( plan, dir, flags, nt->OptionalHeader.SizeOfImage, where, bound );
+}
+
 const char *inject_process( HANDLE process, const WCHAR *dir, DWORD flags )
 {
     PROCESS_BASIC_INFORMATION info;
-    const IMAGE_NT_HEADERS64 *nt;
-    IMAGE_DATA_DIRECTORY *where;
     struct plan *plan;
     const char *error;
-    BYTE *page, *base;
+    BYTE *base;
     unsigned int i;
 
     if (NtQueryInformationProcess( process, ProcessBasicInformation, &info, sizeof(info), NULL )
@@ -215,25 +255,14 @@ const char *inject_process( HANDLE process, const WCHAR *dir, DWORD flags )
                          sizeof(base) ))
         return "its memory cannot be read: it is being traced (strace -f, gdb), or this system "
                "forbids ptrace; a program with UMS installed needs no umsrun (umsrun --install)";
-    if (!(plan = VirtualAlloc( NULL, sizeof(*plan) + PAGE, MEM_RESERVE | MEM_COMMIT,
+    if (!(plan = VirtualAlloc( NULL, sizeof(*plan) + HEADERS, MEM_RESERVE | MEM_COMMIT,
                                PAGE_READWRITE )))
         return "there is no memory left";
-    page = (BYTE *)(plan + 1);
-
     plan->table.fetch = fetch;
     plan->process = process;
     plan->base = base;
     for (i = 0; i < PAGES; i++) plan->page_rva[i] = NO_PAGE;
-    error = "its headers cannot be read";
-    if (!fetch( &plan->table, 0, page, PAGE ) || (error = inject_check_headers( page, PAGE )))
-        goto done;
-
-    nt = (const IMAGE_NT_HEADERS64 *)(page + ((const IMAGE_DOS_HEADER *)page)->e_lfanew);
-    import_table_init( &plan->table, nt );
-    where = (void *)(plan->base + ((BYTE *)nt->OptionalHeader.DataDirectory - page));
-    error = write_block( plan, dir, flags, nt->OptionalHeader.SizeOfImage, where,
-                         &nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT] );
-done:
+    error = inject_plan( plan, (BYTE *)(plan + 1), dir, flags );
     VirtualFree( plan, 0, MEM_RELEASE );
     return error;
 }
@@ -241,11 +270,14 @@ done:
 /* A block above the image was written by umsrun or the parent process; one inside it is in the file. */
 struct inject_block *inject_find_block( void *base )
 {
-    const IMAGE_DOS_HEADER *dos = base;
-    const IMAGE_NT_HEADERS64 *nt = (const IMAGE_NT_HEADERS64 *)((const BYTE *)base + dos->e_lfanew);
-    DWORD rva = nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
-    struct inject_block *block = (struct inject_block *)((BYTE *)base + rva) - 1;
+    struct inject_block *block;
+    struct mapped_image image;
+    DWORD rva;
 
+    if (!image_open( &image, base )) return NULL;
+    rva = image.imports.VirtualAddress;
     if (rva % PAGE < sizeof(*block)) return NULL;       /* our block begins in the same page */
+    block = (struct inject_block *)(image.base + rva) - 1;
+    if (!image_can_read( &image, block, sizeof(*block) )) return NULL;
     return block->magic == INJECT_MAGIC && block->version == INJECT_VERSION ? block : NULL;
 }

@@ -344,6 +344,8 @@ const char *pe_add_section( const struct pe *pe, enum pe_kind kind,
     BYTE *data;
 
     if (pe->section_count > MAX_SECTIONS) return "has too many sections";
+    if (pe->nt->OptionalHeader.NumberOfRvaAndSizes <= IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT)
+        return "has too short a list of data directories";
     if ((error = find_certificates( &writer ))) return error;
     plan_record( &writer, kind, request, tables->size );
     size = pe->size - writer.certificates_size + writer.record.insert_size;

@@ -341,6 +341,39 @@ static void test_inject(void)
     ok( inject_find_block( GetModuleHandleW( NULL ) ) == NULL, "this program has a block" );
 }
 
+/* Right behind the image a parent may want to put something of its own. */
+static void test_alloc_above( void )
+{
+    BYTE *base = (BYTE *)GetModuleHandleW( NULL ), *block = inject_alloc_above( GetCurrentProcess(), base, PAGE, PAGE );
+
+    ok( block && block - base > 0x1000000 && block - base < 0xffff0000, "the block is at %p, the image at %p", block, base );
+    VirtualFree( block, 0, MEM_RELEASE );
+}
+
+/* Headers of a program with so many directories; what follows them is something else. */
+static const char *check_directories( DWORD count )
+{
+    struct { IMAGE_DOS_HEADER dos; IMAGE_NT_HEADERS64 nt; } headers;
+
+    memset( &headers, 0, sizeof(headers) );
+    headers.dos.e_magic = IMAGE_DOS_SIGNATURE;
+    headers.dos.e_lfanew = offsetof( typeof(headers), nt );
+    headers.nt.Signature = IMAGE_NT_SIGNATURE;
+    headers.nt.FileHeader.Machine = IMAGE_FILE_MACHINE_AMD64;
+    headers.nt.OptionalHeader.Magic = IMAGE_NT_OPTIONAL_HDR64_MAGIC;
+    headers.nt.OptionalHeader.NumberOfRvaAndSizes = count;
+    memset( &headers.nt.OptionalHeader.DataDirectory[count], 0xcc,
+            sizeof(headers.nt.OptionalHeader.DataDirectory) - count * sizeof(IMAGE_DATA_DIRECTORY) );
+    return inject_check_headers( &headers, sizeof(headers) );
+}
+
+static void test_directories( void )
+{
+    ok( !check_directories( 13 ), "13 directories: %s", check_directories( 13 ) );
+    ok( !check_directories( 2 ), "2 directories: %s", check_directories( 2 ) );
+    ok( check_directories( 1 ) != NULL, "1 directory was accepted" );
+}
+
 /* Only who is known to have no more rights than its user may follow a path of that user's. */
 static void test_rights(void)
 {
@@ -368,5 +401,7 @@ int main(void)
     check_code_page( PAGE_EXECUTE_READWRITE );
     check_running_page();
     test_inject();
+    test_alloc_above();
+    test_directories();
     return test_end();
 }
