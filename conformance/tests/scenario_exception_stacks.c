@@ -218,3 +218,54 @@ START_TEST( scenario_exception_overflow_again )
             (ULONGLONG)tally.codes[i] );
     check_handled( 4 );
 }
+
+/* ---- the stack overflows in a system call: none of it is used there, so it overflows before or behind the call ---- */
+
+static HANDLE called;
+static int which_call;
+
+static void call_something( void )
+{
+    if (which_call == 0) SetEvent( called );
+    else if (which_call == 1) Sleep( 0 );
+    else if (which_call == 2) WaitForSingleObject( called, 0 );
+    else SwitchToThread();
+}
+
+static void __attribute__((noinline)) overflow_in_calls( void *depth )
+{
+    volatile char some[40];                     /* small, so that each part of a page is met */
+
+    some[0] = 1;
+    call_something();
+    if (!never) overflow_in_calls( depth );
+    tally.wrong += some[0];
+}
+
+static DWORD overflow_in_calls_body( struct kit_worker *worker )
+{
+    leave_room();
+    kit_yield( worker, NULL );
+    for (which_call = 0; which_call < 4; which_call++)
+    {
+        tally.codes[which_call] = seh_call( overflow_in_calls, NULL );
+        if (!_resetstkoflw()) tally.wrong++;
+        kit_yield( worker, NULL );
+        call_something();
+    }
+    if (seh_call( fault, NULL ) == EXCEPTION_ACCESS_VIOLATION) tally.handled++;
+    return 0;
+}
+
+START_TEST( scenario_exception_overflow_in_calls )
+{
+    int i;
+
+    called = CreateEventW( NULL, FALSE, FALSE, NULL );
+    run_faults( overflow_in_calls_body );
+    for (i = 0; i < 4; i++)
+        ok( tally.codes[i] == (DWORD)EXCEPTION_STACK_OVERFLOW, "the overflow in call %d gave %#llx\n", i,
+            (ULONGLONG)tally.codes[i] );
+    check_handled( 1 );
+    CloseHandle( called );
+}

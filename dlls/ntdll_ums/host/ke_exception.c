@@ -182,6 +182,13 @@ static void go_home( struct ums_context *w, struct linux_context *frame )
     frame->eflags = 0x202;
 }
 
+static int is_making_room( const struct linux_context *frame )
+{
+    extern char ums_stack_room[], ums_stack_room_end[];
+
+    return frame->rip - (uint64_t)ums_stack_room < (uint64_t)(ums_stack_room_end - ums_stack_room);
+}
+
 /* 1: the handler has nothing more to do. Our own code is not left in the middle. A carrier makes no
    Unix calls but in a local call, where GS is the scheduler's: what else it is in is the worker's. */
 static int comes_to_end( struct linux_context *frame )
@@ -191,7 +198,7 @@ static int comes_to_end( struct linux_context *frame )
     if (!self) return 0;
     w = find_carried( frame );
     if (!is_near_end( frame, w ? w->teb : NtCurrentTeb() )) return 0;
-    if (w && w == self && !ke_is_our_code( frame->rip, frame->rsp ))
+    if (w && w == self && (is_making_room( frame ) || !ke_is_our_code( frame->rip, frame->rsp )))
     {
         go_home( w, frame );
         return 1;

@@ -71,6 +71,20 @@ ums_stub_native:
 7:
         .endm
 
+/*
+ * A system call takes nothing of the caller's stack, and the C code of a hook does. If the stack overflowed in that, the
+ * program's handler could leave the call by longjmp with half of it done. So the room is made before anything is begun.
+ * ROOM: the stack is as at the entry. Changes r11 only.
+ */
+        .macro  ROOM
+        leaq    -STACK_ROOM(%rsp),%r11
+        cmpq    %gs:TEB_STACK_LIMIT,%r11
+        jae     8f
+        leaq    8f(%rip),%r11
+        jmp     ums_stack_room
+8:
+        .endm
+
 /* ---- every thunk of ntdll and win32u calls this; the fast path comes first ---- */
 
         .globl  ums_dispatcher_hook
@@ -145,15 +159,21 @@ ums_stub_looked:
 ums_unix_hook:
         .seh_endprologue
         cmpl    $0,ums_objects_made(%rip)
-        jne     ums_unix_look
+        jne     3f
         movl    ums_tls_offset(%rip),%eax
         movq    %gs:(%rax),%rax
         testq   %rax,%rax
-        jnz     ums_unix_call
+        jnz     1f
         movl    ums_hand_offset(%rip),%eax
         cmpq    $0,%gs:(%rax)                   /* the thread's hand */
-        jne     ums_unix_hand_call
+        jne     2f
         jmp     *ums_unix_dispatcher(%rip)
+1:      ROOM
+        jmp     ums_unix_call
+2:      ROOM
+        jmp     ums_unix_hand_call
+3:      ROOM
+        jmp     ums_unix_look
         .seh_endproc
 
 /*
@@ -218,6 +238,72 @@ ums_unix_plain:
 ums_unix_plain_end:
 
 /*
+ * ums_stack_room: enter by a jump; goes on at r11, and changes that only. It grows the stack page by page, as its guard page
+ * wants it, and raises STATUS_STACK_OVERFLOW where that was the last one: as if the instruction before the call had used the stack.
+ * Afterwards, while the program handles that, there is no guard page, and the call has to do with what is left. A stack
+ * that is not the system's has none either: the look changes nothing there. A carried worker that faults in here
+ * goes home, since nothing is begun (ke_exception.c).
+ *
+ *      rsp+0x00  home space
+ *          0x20  what is read; 0x28: the limit before
+ *          0x30  rax rcx rdx r8 r9 r10 r11
+ */
+        .globl  ums_stack_room, ums_stack_room_end
+        .def    ums_stack_room; .scl 2; .type 32; .endef
+        .p2align 4
+        .seh_proc ums_stack_room
+ums_stack_room:
+        pushq   %rbp
+        .seh_pushreg %rbp
+        movq    %rsp,%rbp
+        .seh_setframe %rbp,0
+        .seh_endprologue
+        andq    $-16,%rsp
+        subq    $0x70,%rsp
+        movq    %rax,0x30(%rsp)
+        movq    %rcx,0x38(%rsp)
+        movq    %rdx,0x40(%rsp)
+        movq    %r8,0x48(%rsp)
+        movq    %r9,0x50(%rsp)
+        movq    %r10,0x58(%rsp)
+        movq    %r11,0x60(%rsp)
+1:      movq    %gs:TEB_STACK_LIMIT,%rcx
+        leaq    -STACK_ROOM(%rbp),%rax
+        cmpq    %rcx,%rax
+        jae     2f                              /* there is room */
+        cmpq    %rcx,%rbp
+        jb      2f                              /* another stack than the TEB's */
+        movq    %rcx,%rax
+        subq    %gs:TEB_STACK_BOTTOM,%rax
+        subq    $0x1001,%rax
+        cmpq    $STACK_SYSTEM,%rax
+        jae     2f                              /* no guard page is left */
+        movq    %rcx,0x28(%rsp)
+        subq    $8,%rcx
+        leaq    0x20(%rsp),%rdx
+        call    ums_try_load
+        movq    %gs:TEB_STACK_LIMIT,%rcx
+        cmpq    %rcx,0x28(%rsp)
+        je      2f                              /* there was none */
+        testl   %eax,%eax
+        jnz     1b
+        call    ums_stack_overflow
+        nop                                     /* Wine takes a jump right there for the end of an epilogue [seen] */
+        jmp     1b
+2:      movq    0x30(%rsp),%rax
+        movq    0x38(%rsp),%rcx
+        movq    0x40(%rsp),%rdx
+        movq    0x48(%rsp),%r8
+        movq    0x50(%rsp),%r9
+        movq    0x58(%rsp),%r10
+        movq    0x60(%rsp),%r11
+        leaq    0(%rbp),%rsp
+        popq    %rbp
+        jmp     *%r11
+        .seh_endproc
+ums_stack_room_end:
+
+/*
  * ums_dispatcher_frame, ums_stub_frame: build a struct ums_call and call ums_hook_call. rcx: address of
  * argument 5; rax: struct call_key. The two differ in the alignment of the stack at entry. A worker that was given
  * other registers meanwhile goes on with them when this call is over. Whoever stops the thread in these two functions
@@ -237,6 +323,7 @@ ums_unix_plain_end:
         .endm
 
         .macro  CALL_FRAME size
+        ROOM
         subq    $\size,%rsp
         .seh_stackalloc \size
         .seh_endprologue
@@ -325,6 +412,7 @@ ums_own_call_step:
  *          0x58  the result
  */
         .macro  LOOK_FRAME size, looked
+        ROOM
         subq    $\size,%rsp
         .seh_stackalloc \size
         .seh_endprologue
