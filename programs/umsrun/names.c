@@ -45,10 +45,26 @@ BOOL full_path( const WCHAR *name, WCHAR *path )
     return len && len < LONG_PATH;
 }
 
+static BOOL is_file( const WCHAR *name, const WCHAR *ending, WCHAR *path )
+{
+    WCHAR whole[LONG_PATH];
+
+    if (wcslen( name ) + wcslen( ending ) >= LONG_PATH) return FALSE;
+    wcscat( wcscpy( whole, name ), ending );
+    return full_path( whole, path ) && file_exists( path ) && !is_folder( path );
+}
+
+/* Windows begins its search in the folder of the program that asks, which is umsrun.exe, and a file there is never meant where
+ * the current folder has one of that name. A name alone is mostly without its .exe, as in a shell of Windows. */
 BOOL find_program( const WCHAR *name, WCHAR *path )
 {
-    DWORD len = SearchPathW( NULL, name, L".exe", LONG_PATH, path, NULL );
+    BOOL short_name = !wcspbrk( name, L"\\/." );
+    DWORD len;
 
+    if (is_file( name, short_name ? L".exe" : L"", path )
+        || is_file( name, short_name ? L"" : L".exe", path ))
+        return TRUE;
+    len = SearchPathW( NULL, name, L".exe", LONG_PATH, path, NULL );
     return len && len < LONG_PATH;
 }
 

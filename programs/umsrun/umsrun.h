@@ -29,7 +29,8 @@ void folder_of( const WCHAR *path, WCHAR *dir );
 /* The full path for a name, which may be a Unix path; the file need not exist. */
 BOOL full_path( const WCHAR *name, WCHAR *path );
 
-/* The file that a program's name means: a path, or a name to be searched where Windows searches. */
+/* The file that a program's name means: a path, or a name to be searched in the current folder and then where Windows
+ * searches. */
 BOOL find_program( const WCHAR *name, WCHAR *path );
 
 /* FILE in the folder of umsrun.exe */

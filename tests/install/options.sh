@@ -185,4 +185,12 @@ umsrun="$dir/our own/$(basename "$umsrun")"
 says "^umsrun $version\$" "$other" --version
 says 'restored the original' --uninstall 'our own/moved.exe'
 [ -e 'our own/kernel32_ums.dll' ] && [ -e 'our own/ntdll_ums.dll' ] || wrong '--uninstall has deleted the DLLs of umsrun itself'
+
+# a name means the current folder's program, not one of that name beside umsrun; that one only where there is no other
+echo text > 'our own/program.exe'
+cp program.exe 'our own/only.exe'
+mkdir only                                      # no program
+for name in program.exe program only.exe only; do
+    says 'active: engine' $name
+done
 exit $failed
