@@ -13,10 +13,11 @@
 #include "umsrun.h"
 
 #define DLL_NOT_FOUND 0xc0000135                /* STATUS_DLL_NOT_FOUND */
+#define HEADERS       0x10000                   /* headers that begin later are taken for damaged */
 
 static int check_program( const WCHAR *name, const WCHAR *path )
 {
-    static BYTE headers[0x1000];
+    static BYTE headers[HEADERS];
     const char *error;
     HANDLE file;
     DWORD size;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# bad_input.sh UMSRUN PROGRAM IMPORTER DLL DEEP MIDDLE: what umsrun.exe cannot run gives one line that names it, status 2, and
-# no process. IMPORTER needs DLL; DEEP needs MIDDLE, which needs DLL.
+# bad_input.sh UMSRUN PROGRAM IMPORTER DLL DEEP MIDDLE ROOMY: what umsrun.exe cannot run gives one line that names it, status 2,
+# and no process. IMPORTER needs DLL; DEEP needs MIDDLE, which needs DLL; ROOMY is PROGRAM with room in front of its sections.
 #
 # Copyright 2026 the UMS shim authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -9,7 +9,7 @@ run=$(readlink -f "$(dirname "$0")/../../scripts/winerun")
 umsrun=$1
 program=$2
 importer=$3
-dll=$4 deep=$5 middle=$6
+dll=$4 deep=$5 middle=$6 roomy=$7
 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -56,6 +56,27 @@ refused arm64.exe 'Arm64'
 refused itanium.exe 'another processor'
 refused folder.exe 'folder'
 refused library.dll 'DLL'
+
+# A program whose headers begin behind the first 4 KB is one, for the loader too; where it cannot be served, nobody calls it none.
+python3 - "$roomy" far.exe << 'END'
+import struct, sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+nt = struct.unpack_from('<I', data, 60)[0]
+sections, optional_size = struct.unpack_from('<H', data, nt + 6)[0], struct.unpack_from('<H', data, nt + 20)[0]
+for place in [nt + 24 + 60, *(nt + 24 + optional_size + i * 40 + 20 for i in range(sections))]:
+    old = struct.unpack_from('<I', data, place)[0]
+    struct.pack_into('<I', data, place, old + 0x1000 if old else 0)
+struct.pack_into('<I', data, 60, nt + 0x1000)
+open(sys.argv[2], 'wb').write(data[:nt] + bytes(0x1000) + data[nt:])
+END
+begin out err "$run" far.exe 5
+[ $got = 5 ] || { echo "far.exe without umsrun: status $got, expected 5"; cat out err; failed=1; }
+begin out err "$run" "$umsrun" far.exe 5
+if [ $got != 5 ] && ! grep -q '^umsrun: far.exe cannot be given the shim' err; then
+    echo "far.exe, whose headers begin late: status $got, expected 5:"
+    cat out err
+    failed=1
+fi
 
 # The loader ends a program that lacks a DLL, or whose DLL lacks one, without a word; the status is its own.
 lacks()
