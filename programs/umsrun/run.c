@@ -87,6 +87,15 @@ static int cannot_start( const WCHAR *name, DWORD error )
                  error );
 }
 
+/* Where nobody gives a program a title it is the program's path: ours is not the program's. */
+static BOOL is_own_title( const WCHAR *title )
+{
+    WCHAR self[LONG_PATH];
+    DWORD len = GetModuleFileNameW( NULL, self, ARRAYSIZE(self) );
+
+    return title && len && len < ARRAYSIZE(self) && !_wcsicmp( title, self );
+}
+
 static BOOL start( const WCHAR *path, WCHAR *command_line, PROCESS_INFORMATION *info )
 {
     STARTUPINFOW startup;
@@ -94,6 +103,7 @@ static BOOL start( const WCHAR *path, WCHAR *command_line, PROCESS_INFORMATION *
     int tries;
 
     GetStartupInfoW( &startup );
+    if (is_own_title( startup.lpTitle )) startup.lpTitle = NULL;
     startup.lpReserved = NULL;              /* lpReserved2, open files of the C runtime, is passed on */
     /* On Wine 8.0 one start in thousands fails with ERROR_INTERNAL_ERROR, also without the shim: its heap covers
      * an address that Wine needs (docs/wine.md). No code of the program has run, so try again, and say so. */
