@@ -57,6 +57,14 @@ static BOOL fetch_string( const struct pe *pe, DWORD rva, char *to, DWORD size )
     return FALSE;
 }
 
+/* The loader adds .dll to a name without a dot. */
+static BOOL fetch_dll( const struct pe *pe, DWORD rva, char *name, DWORD size )
+{
+    if (!fetch_string( pe, rva, name, size - 4 )) return FALSE;
+    if (!strchr( name, '.' )) strcat( name, ".dll" );
+    return TRUE;
+}
+
 static BOOL fetch_descriptor( const struct pe *pe, DWORD i, IMAGE_IMPORT_DESCRIPTOR *descriptor )
 {
     DWORD rva = pe->nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
@@ -100,7 +108,7 @@ static void count_imports( struct image *image )
 
     for (i = 0; fetch_descriptor( &image->pe, i, &descriptor ); i++)
     {
-        if (!fetch_string( &image->pe, descriptor.Name, name, sizeof(name) )) continue;
+        if (!fetch_dll( &image->pe, descriptor.Name, name, sizeof(name) )) continue;
         if (!has_ums_dll( name )) continue;
         list = descriptor.OriginalFirstThunk ? descriptor.OriginalFirstThunk : descriptor.FirstThunk;
         for (j = 0; j < MAX_NAMES; j++)
@@ -175,7 +183,7 @@ static BOOL dlls_use_ums( const WCHAR *path )
     if (!open_image( path, &image ))
         for (i = 0; fetch_descriptor( &image.pe, i, &descriptor ); i++)
         {
-            if (!fetch_string( &image.pe, descriptor.Name, name, sizeof(name) )) continue;
+            if (!fetch_dll( &image.pe, descriptor.Name, name, sizeof(name) )) continue;
             if (has_ums_dll( name )) continue;          /* kernel32 and the like: in the folder of a
                                                            program of the host */
             folder_of( path, dll );
@@ -241,7 +249,7 @@ static void add_missing( const WCHAR *program, const WCHAR *path, int depth, WCH
     if (!open_image( path, &image ))
         for (i = 0; fetch_descriptor( &image.pe, i, &descriptor ); i++)
         {
-            if (!fetch_string( &image.pe, descriptor.Name, name, sizeof(name) )) continue;
+            if (!fetch_dll( &image.pe, descriptor.Name, name, sizeof(name) )) continue;
             swprintf( dll, ARRAYSIZE(dll), L"%hs", name );
             if (!is_there( program, dll ))
             {

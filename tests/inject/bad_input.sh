@@ -90,6 +90,10 @@ lacks()
 }
 cp "$importer" importer.exe
 lacks importer.exe "needs $(basename "$dll"), which"
+# the loader adds .dll to a name without a dot: kernel32 is there
+LC_ALL=C sed 's/KERNEL32\.dll/KERNEL32\x00\x00\x00\x00/g' importer.exe > no_ending.exe
+! cmp -s importer.exe no_ending.exe || { echo 'importer.exe: no KERNEL32.dll'; failed=1; }
+lacks no_ending.exe "needs $(basename "$dll"), which"
 # it is another DLL that needs it; and one that is found by the PATH is not missed
 cp "$deep" deep.exe
 lacks deep.exe "needs $(basename "$middle"), which"
