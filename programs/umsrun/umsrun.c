@@ -42,10 +42,35 @@ static WCHAR *wine_command_line( WCHAR *command_line )
     return line;
 }
 
+/* What Wine's own loader gives to start.exe (scripts/wine.sh takes these for Windows programs, too). */
+static BOOL is_for_start( void )
+{
+    static const WCHAR *const endings[] = { L".bat", L".cmd", L".msi", L".lnk" };
+    const WCHAR *dot = wcsrchr( path, '.' );
+    size_t i;
+
+    for (i = 0; dot && i < ARRAYSIZE(endings); i++)
+        if (!_wcsicmp( dot, endings[i] )) return !is_folder( path );
+    return FALSE;
+}
+
+/* start.exe is the program then, and what it starts has the shim as any child. */
+static int run_by_start( const WCHAR *command_line )
+{
+    static const WCHAR start[] = L"start.exe /exec ", file[] = L"\\start.exe";
+    WCHAR *line = malloc( (wcslen( start ) + wcslen( command_line ) + 1) * sizeof(*line) );
+    UINT len = GetSystemDirectoryW( path, ARRAYSIZE(path) );
+
+    if (!line || !len || len + ARRAYSIZE(file) > ARRAYSIZE(path)) return fail( L"start.exe cannot be found" );
+    wcscat( path, file );
+    return run_program( L"start.exe", path, wcscat( wcscpy( line, start ), command_line ) );
+}
+
 static int run( const WCHAR *name, WCHAR *command_line )
 {
     if (!name[0]) return wrong_usage( L"the program's name is empty" );
     if (!find_program( name, path )) return fail( L"%ls: there is no such file", name );
+    if (on_wine() && is_for_start()) return run_by_start( wine_command_line( command_line ) );
     return run_program( name, path, on_wine() ? wine_command_line( command_line ) : command_line );
 }
 

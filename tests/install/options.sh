@@ -193,4 +193,11 @@ mkdir only                                      # no program
 for name in program.exe program only.exe only; do
     says 'active: engine' $name
 done
+
+# a script, as Wine itself starts it: with its arguments, its status, and children that have the shim
+printf '@echo %%1 and %%2\r\n@.\\program.exe\r\n@exit %%3\r\n' > 'a script.bat'
+says '"two words" and last' 'a script.bat' 'two words' last 0
+grep -q 'active: engine' out || wrong 'a script: its child has no shim'
+start ./a\ script.bat 1 2 7
+[ $got = 7 ] || wrong "a script that ends with 7: status $got"
 exit $failed
