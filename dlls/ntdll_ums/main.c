@@ -242,12 +242,21 @@ static const char *check_wine( const char *version )
     return refusal;
 }
 
+/* ke_init puts handlers of signals in front of Wine's, and later any thread may be inside a hook. Nothing of
+   that is taken away if the start fails behind it, so this DLL must never be unloaded. */
+static void stay_loaded( void )
+{
+    HMODULE pinned;
+
+    GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+                        (const char *)&private_interface, &pinned );
+}
+
 /* Start UMS. NULL, or why it cannot run here. */
 static const char *start( void )
 {
     const char *why = "memory is short", *engine, *wine = host_name(), *refusal, *no_waits;
     const struct hook *hook;
-    HMODULE pinned;
     int hud;
 
     if (ums_settings.refusal[0]) return ums_settings.refusal;
@@ -255,6 +264,7 @@ static const char *start( void )
     ums_dequeue_door = RtlDequeueUmsCompletionListItems;
     ums_record_begin();
     hud = ums_hud_wanted();
+    stay_loaded();
     if (!ums_completion_init() || !ums_context_init() || !ums_scheduler_init() ||
         !ums_factory_init() || !ums_handles_init() || !ke_init( &why ) || !ums_manager_init())
         return why;
@@ -262,11 +272,6 @@ static const char *start( void )
     no_waits = start_waits();
     choose_objects();
     if (!(hook = find_hook( &why ))) return why;
-
-    /* From now on any thread may be inside a hook, so this DLL must stay loaded; also if the start fails
-       behind the first of them. */
-    GetModuleHandleExA( GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
-                        (const char *)&private_interface, &pinned );
     if (!(engine = start_engine( hook, &why ))) return why;
     choose_waits( no_waits );
     tell_objects( hook );
