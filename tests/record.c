@@ -104,6 +104,27 @@ static void schedulers_take_rings_and_give_them_back( void **state )
     assert_int_equal( count( "thread_name" ), RECORD_RINGS + 1 );
 }
 
+/* When all numbers have been given, they start again: nobody gets 0, which means nobody. */
+static void numbers_start_again_at_one( void **state )
+{
+    struct ums_context *w = calloc( 1, sizeof(*w) );
+    struct ums_scheduler s;
+
+    (void)state;
+    start();
+    atomic_store( &ums_record->schedulers, 0xfffe );
+    ums_record_enter( &s );
+    assert_int_equal( s.number, 0xffff );
+    ums_record_enter( &s );
+    assert_int_equal( s.number, 1 );
+    atomic_store( &ums_record->workers, 0xfffffe );
+    ums_record_worker( w );
+    assert_int_equal( w->number, 0xffffff );
+    ums_record_worker( w );
+    assert_int_equal( w->number, 1 );
+    free( w );
+}
+
 /* The oldest go, and it is known how many. */
 static void a_full_ring_loses_its_oldest( void **state )
 {
@@ -306,6 +327,7 @@ int main( void )
         cmocka_unit_test( nothing_is_written_while_it_is_off ),
         cmocka_unit_test( schedulers_take_rings_and_give_them_back ),
         cmocka_unit_test( the_text_begins_where_every_ring_does ),
+        cmocka_unit_test( numbers_start_again_at_one ),
         cmocka_unit_test( a_full_ring_loses_its_oldest ),
         cmocka_unit_test( what_was_claimed_and_not_written_is_left_out ),
         cmocka_unit_test( the_text_is_in_order_of_time ),

@@ -64,6 +64,12 @@ void ums_record_event( struct ums_ring *ring, uint64_t stamp, enum record_event 
         atomic_store_explicit( &ring->head, at + 1, memory_order_release );
 }
 
+/* The next of the numbers 1 to most, again and again: 0 means nobody. */
+static uint32_t next_number( _Atomic uint32_t *given, uint32_t most )
+{
+    return atomic_fetch_add( given, 1 ) % most + 1;
+}
+
 /* This touches the ring's pages now, so that no page fault happens in a switch. */
 static struct ums_ring *take_ring( void )
 {
@@ -93,7 +99,7 @@ void ums_record_enter( struct ums_scheduler *s )
     s->number = 0;
     if (!ums_recording) return;
     s->ring = take_ring();
-    s->number = (atomic_fetch_add( &ums_record->schedulers, 1 ) + 1) & 0xffff;
+    s->number = next_number( &ums_record->schedulers, RECORD_SCHEDULERS - 1 );
     note_thread( s, EVENT_ENTER, ke_thread_id() );
 }
 
@@ -109,8 +115,7 @@ void ums_record_worker( struct ums_context *w )
 {
     uint32_t number = 0;
 
-    if (ums_recording)
-        number = (atomic_fetch_add( &ums_record->workers, 1 ) + 1) & (RECORD_WORKERS - 1);
+    if (ums_recording) number = next_number( &ums_record->workers, RECORD_WORKERS - 1 );
     atomic_store_explicit( &w->number, number, memory_order_relaxed );
     atomic_store_explicit( &w->call, 0, memory_order_relaxed );
 }

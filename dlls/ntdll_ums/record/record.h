@@ -70,7 +70,8 @@ enum record_why
 #define EVENT_SCHEDULER( what ) ((uint32_t)((what) >> 8) & 0xffff)
 #define EVENT_WORKER( what )    ((uint32_t)((what) >> 24) & 0xffffff)
 #define EVENT_ARG( what )       ((uint32_t)((what) >> 48))
-#define RECORD_WORKERS          0x1000000       /* worker numbers; then they start again at 0 */
+#define RECORD_SCHEDULERS       0x10000         /* numbers are below these; then they start again at 1 */
+#define RECORD_WORKERS          0x1000000
 
 struct ums_event
 {
