@@ -5,7 +5,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * known END [YIELDS]: END is exit, exitprocess, terminate or hang.
+ * known END [YIELDS]: END is exit, exitprocess, terminate, handle or hang.
  */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -64,8 +64,37 @@ static void print_counts( const struct sched_pool *pool, ULONGLONG took )
     fflush( stdout );
 }
 
+static DWORD WINAPI is_told_to_end( void *event )
+{
+    WaitForSingleObject( event, INFINITE );
+    return 5;
+}
+
+/* A handle that does not permit it ends nothing, in particular no other thread. */
+static int is_denied( void )
+{
+    HANDLE process = OpenProcess( PROCESS_QUERY_INFORMATION, FALSE, GetCurrentProcessId() );
+    HANDLE event = CreateEventW( NULL, FALSE, FALSE, NULL );
+    HANDLE thread = CreateThread( NULL, 0, is_told_to_end, event, 0, NULL );
+    DWORD status = 0;
+
+    if (TerminateProcess( process, 8 ) || GetLastError() != ERROR_ACCESS_DENIED) return 0;
+    SetEvent( event );
+    WaitForSingleObject( thread, INFINITE );
+    return GetExitCodeThread( thread, &status ) && status == 5;
+}
+
+/* by handles of this process */
+static int end_by_handle( void )
+{
+    if (!is_denied()) return 9;
+    TerminateProcess( OpenProcess( PROCESS_TERMINATE, FALSE, GetCurrentProcessId() ), 7 );
+    return 10;
+}
+
 static int end( const char *how )
 {
+    if (!strcmp( how, "handle" )) return end_by_handle();
     if (!strcmp( how, "exitprocess" )) ExitProcess( 7 );
     if (!strcmp( how, "terminate" )) TerminateProcess( GetCurrentProcess(), 7 );
     if (!strcmp( how, "hang" )) Sleep( INFINITE );

@@ -283,7 +283,7 @@ def known(folder, umsrun, program):
 
 def ends(folder, umsrun, program):
     """Other ways to end a process, a name with %e and %p, and rings that are too small."""
-    for how in ('exitprocess', 'terminate'):
+    for how in ('exitprocess', 'terminate', 'handle'):
         out, _ = run_it(7, umsrun, program, os.path.join(folder, '%e-%p-%%.json'), how)
         paths = glob.glob(os.path.join(folder, 'trace_known-*-%.json'))
         expect(len(paths) == 1, how, os.listdir(folder))

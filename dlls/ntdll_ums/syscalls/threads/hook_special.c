@@ -65,20 +65,46 @@ struct ums_context *ums_context_of_handle( HANDLE thread, struct ums_context *se
     return (*tid = ums_thread_id( thread, self )) ? ums_context_of_thread( *tid ) : NULL;
 }
 
+/* Is it this process, and would the call end it? A handle may permit that and no questions. A worker that was
+   terminated meanwhile would leave the copy. */
+static int ends_us( HANDLE process, struct ums_context *self )
+{
+    PROCESS_BASIC_INFORMATION info;
+    NTSTATUS status;
+    HANDLE copy;
+
+    if (process == GetCurrentProcess()) return 1;
+    if (!process || !ums_has_access( process, PROCESS_TERMINATE )) return 0;
+    status = NtQueryInformationProcess( process, ProcessBasicInformation, &info, sizeof(info), NULL );
+    if (status == STATUS_ACCESS_DENIED)
+    {
+        ums_hold_self( self, 1 );
+        if (DuplicateHandle( GetCurrentProcess(), process, GetCurrentProcess(), &copy,
+                             PROCESS_QUERY_LIMITED_INFORMATION, FALSE, 0 ))
+        {
+            status = NtQueryInformationProcess( copy, ProcessBasicInformation, &info, sizeof(info), NULL );
+            CloseHandle( copy );
+        }
+        ums_hold_self( self, -1 );
+    }
+    return !status && (DWORD)info.UniqueProcessId == GetCurrentProcessId();
+}
+
 /* The caller continues as the only thread, through DLL_PROCESS_DETACH: no scheduler is left that
    could execute it. */
 uint64_t ums_special_terminate_process( const struct call_row *row, struct ums_call *call,
                                         struct ums_context *self )
 {
     HANDLE process = (HANDLE)call->args[0];
+    int ours = ends_us( process, self );
 
     (void)row;
-    if (self && (!process || process == GetCurrentProcess()))
+    if (self && (!process || ours))
     {
         atomic_store( &self->at_host, 1 );      /* other threads may alert it */
         ke_set_current( NULL );
     }
-    if (process == GetCurrentProcess()) ums_record_finish();
+    if (ours) ums_record_finish();
     if (!process)
     {
         NTSTATUS status;
