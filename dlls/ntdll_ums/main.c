@@ -303,6 +303,7 @@ static const char *activate( void )
     if (InterlockedCompareExchange( &state, 1, 0 ) == 0)
     {
         if (!(error = ums_forbidden())) error = start();
+        if (error) ums_record_cancel();
         InterlockedExchange( &state, 2 );
     }
     while (InterlockedCompareExchange( &state, 2, 2 ) != 2) SwitchToThread();

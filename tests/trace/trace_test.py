@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""trace_test.py made-up | known UMSRUN KNOWN | ends UMSRUN KNOWN | page UMSRUN KNOWN | windows UMSRUN BOUND
+"""trace_test.py made-up | known UMSRUN KNOWN | ends UMSRUN KNOWN | limits UMSRUN KNOWN | page UMSRUN KNOWN | windows UMSRUN BOUND
 
-Tests of UMS_TRACE and scripts/umstrace. made-up: umstrace on traces written by hand. known, ends: a
+Tests of UMS_TRACE and scripts/umstrace. made-up: umstrace on traces written by hand. known, ends, limits: a
 program under Wine whose schedule is known. page: the page in headless Chromium. windows: umstest_bound.exe,
 whose workers wait for messages.
 
@@ -223,8 +223,9 @@ def bad_traces(good, folder):
 
 # ---- under Wine ----
 
-def start(umsrun, known, trace, how, *more, **environment):
-    return subprocess.Popen([WINERUN, umsrun, known, how, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+def start(umsrun, known, trace, how, *more, before=(), stdin=None, restore_signals=True, **environment):
+    return subprocess.Popen([*before, WINERUN, umsrun, known, how, *more], stdin=stdin, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, restore_signals=restore_signals,
                             env={**os.environ, 'UMS_TRACE': 'Z:' + trace.replace('/', '\\'), **environment})
 
 
@@ -296,6 +297,20 @@ def ends(folder, umsrun, program):
     tells(folder, umsrun, program)
 
 
+def limits(folder, umsrun, program):
+    """A start that is refused."""
+    refused(folder, umsrun, program)
+
+
+def refused(folder, umsrun, program):
+    """A process that gets no UMS leaves no trace that looks like one of a process that was killed."""
+    path = os.path.join(folder, 'trace.json')
+    for before in (), ('prlimit', '--fsize=1000000'):   # the second has its rings in memory
+        _, err = run_it(2, umsrun, program, path, 'exit', before=before, UMS_ENGINE='carry', UMS_PARK='address')
+        expect('ums: cannot serve this program' in err, 'it was not refused', err)
+        expect(os.listdir(folder) == [], 'a refused start leaves', os.listdir(folder))
+
+
 def windows(folder, umsrun, program):
     """Calls of win32u.dll have names, too."""
     run_it(0, umsrun, program, os.path.join(folder, '%p.json'), 'scenario_message_waits')
@@ -319,8 +334,7 @@ def tells(folder, umsrun, program):
 def killed(folder, umsrun, program):
     path = os.path.join(folder, 'trace.json')
     process, line = lost_start.begin(lambda: start(umsrun, program, path, 'hang', folder))
-    # the program, by a word that nobody else's command line has, and not the launcher
-    pids = [int(p.split('/')[2]) for p in glob.glob('/proc/[0-9]*/cmdline') if is_victim(p, folder)]
+    pids = victims(folder)
     expect(len(pids) == 1, 'who is to be killed', pids)
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
@@ -331,6 +345,11 @@ def killed(folder, umsrun, program):
     status, _, err = umstrace('--recover', os.path.join(folder, 'again.json'), path)
     expect(status == 0, err)
     compare(os.path.join(folder, 'again.json'), counts(line))
+
+
+def victims(word):
+    """The program, by a word that nobody else's command line has, and not the launcher."""
+    return [int(path.split('/')[2]) for path in glob.glob('/proc/[0-9]*/cmdline') if is_victim(path, word)]
 
 
 def is_victim(path, word):
@@ -392,7 +411,7 @@ def page(folder, umsrun, program):
 def main():
     folder = tempfile.mkdtemp(prefix='umstrace.')
     try:
-        {'made-up': made_up, 'known': known, 'ends': ends, 'page': page,
+        {'made-up': made_up, 'known': known, 'ends': ends, 'limits': limits, 'page': page,
          'windows': windows}[sys.argv[1]](folder, *sys.argv[2:])
     finally:
         shutil.rmtree(folder, ignore_errors=True)

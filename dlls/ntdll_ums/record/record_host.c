@@ -82,14 +82,14 @@ static void *map( HANDLE ring, size_t size )
     return memory;
 }
 
-static void delete_rings( void )
+static void delete_file( HANDLE *which )
 {
     BOOLEAN gone = TRUE;
     IO_STATUS_BLOCK io;
 
-    NtSetInformationFile( ring_file, &io, &gone, sizeof(gone), DISPOSITION_CLASS );
-    NtClose( ring_file );
-    ring_file = INVALID_HANDLE_VALUE;
+    NtSetInformationFile( *which, &io, &gone, sizeof(gone), DISPOSITION_CLASS );
+    NtClose( *which );
+    *which = INVALID_HANDLE_VALUE;
 }
 
 static void *make_memory( const char *path, size_t size )
@@ -103,7 +103,7 @@ static void *make_memory( const char *path, size_t size )
     if ((memory = map( ring_file, size ))) return memory;
     ums_warn( "UMS_TRACE: %s cannot be created (error %lu); if the process is killed, its trace is lost",
               name, GetLastError() );
-    if (ring_file != INVALID_HANDLE_VALUE) delete_rings();
+    if (ring_file != INVALID_HANDLE_VALUE) delete_file( &ring_file );
     return VirtualAlloc( NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
 }
 
@@ -212,6 +212,7 @@ void ums_record_begin( void )
     {
         ums_err( "UMS_TRACE: there is no memory for rings of %u events; set UMS_TRACE_EVENTS lower",
                  1u << shift );
+        delete_file( &file );
         return;
     }
     ums_record_init( memory, shift );
@@ -220,6 +221,25 @@ void ums_record_begin( void )
     note_names( GetModuleHandleA( "win32u.dll" ) );
     ums_record->frequency = calibrate();
     ums_recording = 1;
+}
+
+/* A part of the hook may be in place, so another thread may end the process meanwhile: it must not write a
+   record that goes away. */
+void ums_record_cancel( void )
+{
+    void *memory = ums_record;
+
+    if (!memory) return;
+    InterlockedExchange( &finished, 1 );
+    ums_recording = 0;
+    ums_record = NULL;
+    if (ring_file == INVALID_HANDLE_VALUE) VirtualFree( memory, 0, MEM_RELEASE );
+    else
+    {
+        UnmapViewOfFile( memory );
+        delete_file( &ring_file );
+    }
+    delete_file( &file );
 }
 
 void ums_record_about( const char *about )
@@ -266,7 +286,7 @@ static void drop_rings( void )
 {
     ums_record->magic[7] = '0';
     NtUnmapViewOfSection( GetCurrentProcess(), ums_record );
-    delete_rings();
+    delete_file( &ring_file );
 }
 
 /* Two threads may end the process at the same time: the first terminates the second here. */

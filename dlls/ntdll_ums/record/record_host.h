@@ -10,6 +10,8 @@
 /* Start to record if UMS_TRACE is set. Called once, before the hook is chosen, because the hook has to
    see more calls then. */
 void ums_record_begin( void );
+/* The start is refused: delete the files. Called before there is a scheduler or a worker, so no thread records. */
+void ums_record_cancel( void );
 /* Engine, hook and host, for the file. */
 void ums_record_about( const char *about );
 /* The process is about to end. If there is a record, terminate all other threads and write the file. */
