@@ -298,8 +298,9 @@ def ends(folder, umsrun, program):
 
 
 def limits(folder, umsrun, program):
-    """A start that is refused."""
+    """A start that is refused; files that may not become large."""
     refused(folder, umsrun, program)
+    small_files(folder, umsrun, program)
 
 
 def refused(folder, umsrun, program):
@@ -309,6 +310,19 @@ def refused(folder, umsrun, program):
         _, err = run_it(2, umsrun, program, path, 'exit', before=before, UMS_ENGINE='carry', UMS_PARK='address')
         expect('ums: cannot serve this program' in err, 'it was not refused', err)
         expect(os.listdir(folder) == [], 'a refused start leaves', os.listdir(folder))
+
+
+def small_files(folder, umsrun, program):
+    """Files are limited: the signal of that would end the program at the start, or in the middle of its trace."""
+    path = os.path.join(folder, 'trace.json')
+    limited = ('prlimit', '--fsize=1000000')
+    out, err = run_it(0, umsrun, program, path, 'exit', before=limited)
+    expect('if the process is killed, its trace is lost' in err, 'small files', err)
+    compare(path, counts(out))
+    _, err = run_it(0, umsrun, program, path, 'exit', '10000', before=limited)
+    expect('could not be written to its end' in err, 'a trace that is larger than a file may be', err)
+    for left in os.listdir(folder):
+        os.unlink(os.path.join(folder, left))
 
 
 def windows(folder, umsrun, program):

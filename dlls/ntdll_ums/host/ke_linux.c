@@ -29,6 +29,8 @@
 #define LINUX_READ  0
 #define LINUX_OPEN  2
 #define LINUX_CLOSE 3
+#define LINUX_PRLIMIT64 302
+#define LIMIT_FILE_SIZE 1                       /* RLIMIT_FSIZE */
 
 #define PAGE       0x1000
 #define MOST_PAGES 0x4000                       /* 64 MB: how far below an ELF header is searched */
@@ -288,6 +290,15 @@ unsigned int ke_linux_auxv( uint64_t auxv[AUXV_MOST] )
     size = (int64_t)ums_linux_syscall( LINUX_READ, (uint64_t)file, (uint64_t)(ULONG_PTR)auxv, AUXV_MOST * sizeof(auxv[0]), 0 );
     ums_linux_syscall( LINUX_CLOSE, (uint64_t)file, 0, 0, 0 );
     return size < 0 ? 0 : (unsigned int)(size / sizeof(auxv[0]));
+}
+
+uint64_t ke_largest_file( void )
+{
+    uint64_t limit[2] = { UINT64_MAX, UINT64_MAX };         /* now, and how far it may be raised */
+
+    if (ke_find_linux() ||
+        ums_linux_syscall( LINUX_PRLIMIT64, 0, LIMIT_FILE_SIZE, 0, (uint64_t)(ULONG_PTR)limit )) return UINT64_MAX;
+    return limit[0];
 }
 
 /* ---- threads that are in there ---- */

@@ -39,6 +39,7 @@ NTSTATUS NTAPI NtTerminateProcess( HANDLE, NTSTATUS );
 int __cdecl _snprintf( char *, size_t, const char *, ... );
 
 static HANDLE file, ring_file;
+static uint64_t largest_file;                   /* to write more than this ends the process by a signal, or fails */
 static LONG finished;
 
 /* ---- the files ---- */
@@ -74,7 +75,9 @@ static void *map( HANDLE ring, size_t size )
     HANDLE section;
     void *memory;
 
-    if (ring == INVALID_HANDLE_VALUE || !fill( ring, size )) return NULL;
+    if (ring == INVALID_HANDLE_VALUE) return NULL;
+    if (size > largest_file) SetLastError( ERROR_FILE_TOO_LARGE );
+    if (size > largest_file || !fill( ring, size )) return NULL;
     section = CreateFileMappingA( ring, NULL, PAGE_READWRITE, 0, (DWORD)size, NULL );
     if (!section) return NULL;
     memory = MapViewOfFile( section, FILE_MAP_WRITE, 0, 0, size );
@@ -200,6 +203,7 @@ void ums_record_begin( void )
     void *memory;
 
     if (!path[0]) return;
+    largest_file = ke_largest_file();
     file = create( path );
     if (file == INVALID_HANDLE_VALUE)
     {
@@ -278,7 +282,8 @@ static int write_file( const char *text, size_t size )
         ums_warn( "UMS_TRACE: %llu MB are written", (unsigned long long)(written >> 20) );
         tell_next = ke_clock() + TELL_EVERY;
     }
-    return !NtWriteFile( file, NULL, NULL, NULL, &io, text, (ULONG)size, NULL, NULL );
+    return written <= largest_file &&
+           !NtWriteFile( file, NULL, NULL, NULL, &io, text, (ULONG)size, NULL, NULL );
 }
 
 /* Delete FILE.ring. If that fails, mark it as not needed. */
