@@ -5,7 +5,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * known END [YIELDS]: END is exit, exitprocess, terminate, handle or hang.
+ * known END [YIELDS]: END is exit, exitprocess, terminate, handle, hang or asked: when there is a line on standard input.
  */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -95,6 +95,7 @@ static int end_by_handle( void )
 static int end( const char *how )
 {
     if (!strcmp( how, "handle" )) return end_by_handle();
+    if (!strcmp( how, "asked" )) getchar();
     if (!strcmp( how, "exitprocess" )) ExitProcess( 7 );
     if (!strcmp( how, "terminate" )) TerminateProcess( GetCurrentProcess(), 7 );
     if (!strcmp( how, "hang" )) Sleep( INFINITE );

@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -301,6 +302,7 @@ def limits(folder, umsrun, program):
     """A start that is refused; files that may not become large."""
     refused(folder, umsrun, program)
     small_files(folder, umsrun, program)
+    full_disk(folder, umsrun, program)
 
 
 def refused(folder, umsrun, program):
@@ -323,6 +325,22 @@ def small_files(folder, umsrun, program):
     expect('could not be written to its end' in err, 'a trace that is larger than a file may be', err)
     for left in os.listdir(folder):
         os.unlink(os.path.join(folder, left))
+
+
+def full_disk(folder, umsrun, program):
+    """The last write stores a part only. As on a full disk, but by a limit: its signal is ignored, and it comes late, so the
+    shim does not know it."""
+    path = os.path.join(folder, 'trace.json')
+    process, line = lost_start.begin(lambda: start(umsrun, program, path, 'asked', '1', folder, stdin=subprocess.PIPE,
+                                                   restore_signals=False))
+    pids = victims(folder)
+    expect(len(pids) == 1, 'whose files are to be limited', pids)
+    for pid in pids:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (5000, 5000))
+    _, err = process.communicate('\n', timeout=100)
+    expect(process.returncode == 0, 'status', process.returncode, err)
+    expect(os.path.getsize(path) == 5000 and 'could not be written to its end' in err, 'a part', os.path.getsize(path), err)
+    compare(path + '.ring', counts(line))
 
 
 def windows(folder, umsrun, program):

@@ -271,10 +271,22 @@ static void tell_begin( void )
     tell_next = ke_clock() + TELL_EVERY;
 }
 
+/* On a full disk Wine writes a part, and says so only in the size. */
+static int write_whole( const char *text, size_t size )
+{
+    IO_STATUS_BLOCK io;
+
+    for (; size; text += io.Information, size -= io.Information)
+    {
+        io.Information = 0;
+        if (NtWriteFile( file, NULL, NULL, NULL, &io, text, (ULONG)size, NULL, NULL ) || !io.Information) return 0;
+    }
+    return 1;
+}
+
 static int write_file( const char *text, size_t size )
 {
     static uint64_t written;
-    IO_STATUS_BLOCK io;
 
     written += size;
     if (ke_clock() > tell_next)
@@ -282,8 +294,7 @@ static int write_file( const char *text, size_t size )
         ums_warn( "UMS_TRACE: %llu MB are written", (unsigned long long)(written >> 20) );
         tell_next = ke_clock() + TELL_EVERY;
     }
-    return written <= largest_file &&
-           !NtWriteFile( file, NULL, NULL, NULL, &io, text, (ULONG)size, NULL, NULL );
+    return written <= largest_file && write_whole( text, size );
 }
 
 /* Delete FILE.ring. If that fails, mark it as not needed. */
