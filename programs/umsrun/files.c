@@ -1,5 +1,5 @@
 /*
- * umsrun.exe: whole files, read, written and compared; the shim's DLLs.
+ * umsrun.exe: whole files, read, written and compared.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -123,6 +123,19 @@ static DWORD replace( const WCHAR *with, const WCHAR *path )
     return 0;
 }
 
+static void new_name( const WCHAR *path, WCHAR *temporary )
+{
+    wcscat( wcscpy( temporary, path ), L".ums-new.exe" );
+}
+
+void delete_new( const WCHAR *path )
+{
+    WCHAR temporary[LONG_PATH + 40];
+
+    new_name( path, temporary );
+    if (file_exists( temporary )) DeleteFileW( temporary );
+}
+
 static HANDLE create_temporary( const WCHAR *path, const WCHAR *like )
 {
     SECURITY_ATTRIBUTES security = { sizeof(security), NULL, FALSE };
@@ -142,11 +155,11 @@ static HANDLE create_temporary( const WCHAR *path, const WCHAR *like )
  * name ends with .exe too, because Wine makes such files executable. */
 int write_file( const WCHAR *path, const struct pe_bytes *bytes, const WCHAR *like )
 {
-    WCHAR temporary[LONG_PATH + 20];
+    WCHAR temporary[LONG_PATH + 40];
     HANDLE file;
     DWORD error;
 
-    wcscat( wcscpy( temporary, path ), L".ums-new.exe" );
+    new_name( path, temporary );
     file = create_temporary( temporary, like );
     if (file == INVALID_HANDLE_VALUE) return fail_with_error( path, GetLastError() );
     error = write_all( file, bytes );
@@ -201,41 +214,4 @@ BOOL same_file( const WCHAR *a, const WCHAR *b )
 
     free_bytes( &first );
     return ret;
-}
-
-int copy_dlls( const WCHAR *from, const WCHAR *to, BOOL *copied )
-{
-    WCHAR source[LONG_PATH + 20], target[LONG_PATH + 20];
-    struct pe_bytes bytes;
-    BOOL replaced;
-    size_t i;
-    int ret;
-
-    *copied = FALSE;
-    for (i = 0; i < SHIM_FILES; i++)
-    {
-        wcscat( wcscpy( source, from ), shim_files[i] );
-        wcscat( wcscpy( target, to ), shim_files[i] );
-        if (same_file( source, target )) continue;
-        replaced = file_exists( target );
-        if (read_file( source, &bytes )) return EXIT_FAILED;
-        ret = write_file( target, &bytes, NULL );
-        free_bytes( &bytes );
-        if (ret) return ret;
-        *copied = TRUE;
-        if (replaced) say( L"replaced %ls, which was another version", shown( target ) );
-    }
-    return 0;
-}
-
-void delete_dlls( const WCHAR *dir )
-{
-    WCHAR path[LONG_PATH + 20];
-    size_t i;
-
-    for (i = 0; i < SHIM_FILES; i++)
-    {
-        wcscat( wcscpy( path, dir ), shim_files[i] );
-        if (file_exists( path ) && !DeleteFileW( path )) fail_with_error( path, GetLastError() );
-    }
 }

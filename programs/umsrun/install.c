@@ -37,57 +37,8 @@ static void default_output( const WCHAR *path, WCHAR *output )
 }
 
 /***********************************************************************
- * the folder
+ * --install
  */
-
-/* Another program that needs the DLLs of a folder: one that has the shim; or, if there is none, one that
- * cannot be read and may have it. */
-struct others
-{
-    WCHAR name[MAX_PATH];       /* empty: there is none */
-    DWORD error;                /* why it cannot be read, or 0 */
-    DWORD flags;                /* flags that all programs with the shim have in common */
-};
-
-static void look_at_other( const WCHAR *path, const WCHAR *name, struct others *others )
-{
-    struct pe_report report;
-    struct pe_bytes bytes;
-    DWORD error = try_read_file( path, &bytes );
-
-    if (error)
-    {
-        if (others->name[0]) return;
-    }
-    else
-    {
-        pe_look( &bytes, NULL, &report );
-        free_bytes( &bytes );
-        if (report.kind != PE_PROGRAM) return;
-        others->flags |= report.flags;
-    }
-    wcscpy( others->name, name );
-    others->error = error;
-}
-
-static void others_in_folder( const WCHAR *dir, const WCHAR *but, struct others *others )
-{
-    WCHAR pattern[LONG_PATH + 20], path[LONG_PATH + MAX_PATH];
-    WIN32_FIND_DATAW data;
-    HANDLE search;
-
-    memset( others, 0, sizeof(*others) );
-    wcscat( wcscpy( pattern, dir ), L"*.exe" );
-    if ((search = FindFirstFileW( pattern, &data )) == INVALID_HANDLE_VALUE) return;
-    do
-    {
-        wcscat( wcscpy( path, dir ), data.cFileName );
-        if (lstrcmpiW( path, but ) && !(data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
-            look_at_other( path, data.cFileName, others );
-    }
-    while (FindNextFileW( search, &data ));
-    FindClose( search );
-}
 
 /* Paths in import tables consist of bytes, which loaders widen one by one, and have a maximum length. */
 static int narrow_path( const WCHAR *dir, char *narrow, size_t size )
@@ -104,10 +55,6 @@ static int narrow_path( const WCHAR *dir, char *narrow, size_t size )
                               shown( dir ) );
     return 0;
 }
-
-/***********************************************************************
- * --install
- */
 
 /* *MADE: TRUE if there was none before. */
 static int make_backup( const struct job *job, const struct program *program,
@@ -140,7 +87,7 @@ static void tell_links( const struct job *job, DWORD links )
          : L"  %ls leads there", shown( path ) );
 }
 
-static void tell_install( const struct job *job, const struct pe_report *report, BOOL copied,
+static void tell_install( const struct job *job, const struct pe_report *report, DWORD copied,
                           DWORD links )
 {
     WCHAR dir[LONG_PATH], backup[LONG_PATH + 20];
@@ -171,12 +118,12 @@ static void tell_install( const struct job *job, const struct pe_report *report,
 }
 
 static int prepare_request( const struct job *job, char *dir, size_t size,
-                            struct pe_request *request, BOOL *copied )
+                            struct pe_request *request, DWORD *copied )
 {
     WCHAR shim[LONG_PATH], folder[LONG_PATH];
     struct others others;
 
-    *copied = FALSE;
+    *copied = 0;
     dir[0] = 0;
     request->dir = dir;
     request->digest = file_digest;
@@ -191,22 +138,27 @@ static int prepare_request( const struct job *job, char *dir, size_t size,
 
 /* First the DLLs, then the file that needs them. */
 static int put_in_place( const struct job *job, const struct program *program,
-                         const struct pe_bytes *before, struct pe_report *report, BOOL *copied )
+                         const struct pe_bytes *before, struct pe_report *report, DWORD *copied )
 {
     struct pe_request request = { 0 };
-    WCHAR backup[LONG_PATH + 20];
+    WCHAR backup[LONG_PATH + 20], folder[LONG_PATH];
     struct pe_bytes after = { 0 };
     char dir[INJECT_MAX_PATH];
     const char *error;
     int ret;
 
     if (prepare_request( job, dir, sizeof(dir), &request, copied )) return EXIT_FAILED;
-    if ((error = pe_install( before, &request, &after, report )))
-        return fail( L"%ls %hs", job->name, error );
     backup_name( job->path, backup );
-    ret = program ? rewrite_program( program, &after, before, backup )
-                  : write_file( job->output, &after, job->path );
+    if ((error = pe_install( before, &request, &after, report )))
+        ret = fail( L"%ls %hs", job->name, error );
+    else ret = program ? rewrite_program( program, &after, before, backup )
+                       : write_file( job->output, &after, job->path );
     free_bytes( &after );
+    if (ret)
+    {
+        folder_of( job->output, folder );
+        take_back_dlls( folder, *copied );
+    }
     return ret;
 }
 
@@ -215,7 +167,8 @@ static int install_in_place( const struct job *job, const struct pe_bytes *befor
     WCHAR backup[LONG_PATH + 20];
     struct pe_report report;
     struct program program;
-    BOOL copied, made;
+    DWORD copied;
+    BOOL made;
     int ret;
 
     if (open_program( &program, job->path, before )) return EXIT_FAILED;
@@ -233,7 +186,7 @@ static int install_in_place( const struct job *job, const struct pe_bytes *befor
 static int install_copy( const struct job *job, const struct pe_bytes *before )
 {
     struct pe_report report;
-    BOOL copied;
+    DWORD copied;
 
     if (put_in_place( job, NULL, before, &report, &copied )) return EXIT_FAILED;
     tell_install( job, &report, copied, 0 );
@@ -284,7 +237,7 @@ static BOOL is_done( const struct job *job, const struct pe_bytes *file, int *re
     WCHAR shim[LONG_PATH], dir[LONG_PATH];
     BYTE digest[PE_DIGEST_SIZE];
     struct pe_bytes bytes;
-    BOOL copied;
+    DWORD copied;
 
     pe_look( file, file_digest, &report );
     if (report.changed) return FALSE;

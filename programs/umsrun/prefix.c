@@ -205,16 +205,19 @@ static int install( struct prefix *prefix )
     struct pe_report report;
     WCHAR shim[LONG_PATH];
     const char *error;
-    BOOL copied;
+    DWORD copied;
     int ret;
 
     if (check_prefix( prefix ) || find_shim( shim )) return EXIT_FAILED;
     snprintf( request.host, sizeof(request.host), "%s", prefix->version );
     if ((error = pe_forward( &prefix->wine, &request, &made, &report )))
         return fail( L"Wine's kernel32.dll %hs", error );
-    if (!(ret = copy_dlls( shim, prefix->system32, &copied ))
-        && !(ret = write_file( prefix->path, &made, NULL )))
-        ret = put_settings();
+    if (!(ret = copy_dlls( shim, prefix->system32, &copied )))
+    {
+        if ((ret = write_file( prefix->path, &made, NULL )))
+            take_back_dlls( prefix->system32, copied );
+        else ret = put_settings();
+    }
     if (ret)
     {
         free_bytes( &made );
@@ -237,10 +240,7 @@ static int install( struct prefix *prefix )
  * installation has failed in the middle. */
 static BOOL has_remains( const struct prefix *prefix )
 {
-    WCHAR path[LONG_PATH + 20];
-
-    wcscat( wcscpy( path, prefix->system32 ), L"kernel32_ums.dll" );
-    return is_wines_own( prefix ) && (is_set( prefix, 0 ) || file_exists( path ));
+    return is_wines_own( prefix ) && (is_set( prefix, 0 ) || has_dlls( prefix->system32 ));
 }
 
 /* The settings come first: without them programs load Wine's own kernel32, whatever is in system32. The

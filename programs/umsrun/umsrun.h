@@ -12,8 +12,8 @@
 #include "pe_image.h"
 #include "say.h"
 
-/* Each file calls only files that come before it in this order: say.c, names.c, files.c, imports.c,
- * known_dll.c and rewrite.c; then run.c and the commands; then umsrun.c, which parses the options. */
+/* Each file calls only files that come before it in this order: say.c, names.c, files.c, shim_dlls.c,
+ * imports.c, known_dll.c and rewrite.c; then run.c and the commands; then umsrun.c, which parses the options. */
 
 /* names.c: which file a name means */
 #define SHIM_FILES 2
@@ -51,15 +51,31 @@ DWORD write_all( HANDLE file, const struct pe_bytes *bytes );
 /* All or nothing. LIKE: no user may read the new file who may not read this one; NULL: all users may. */
 int write_file( const WCHAR *path, const struct pe_bytes *bytes, const WCHAR *like );
 void delete_old( const WCHAR *path );       /* files that write_file has moved away, if not in use */
+void delete_new( const WCHAR *path );       /* what an interrupted write_file has left */
 void free_bytes( struct pe_bytes *bytes );
 void file_digest( const BYTE *data, size_t size, BYTE digest[PE_DIGEST_SIZE] );     /* SHA-256 */
 BOOL same_bytes( const struct pe_bytes *a, const struct pe_bytes *b );
 BOOL same_file( const WCHAR *a, const WCHAR *b );
 BOOL file_is( const WCHAR *path, const struct pe_bytes *bytes );
 
-/* Copies the DLLs that are not there already; *COPIED: were there any? */
-int copy_dlls( const WCHAR *from, const WCHAR *to, BOOL *copied );
+/* shim_dlls.c: our DLLs in a folder. A file of such a name that is not ours stays as it is. Copies those that
+ * are missing or of another version. *COPIED: a bit for each that was missing, in the order of shim_files. */
+#define ALL_COPIED ((1u << SHIM_FILES) - 1)
+int copy_dlls( const WCHAR *from, const WCHAR *to, DWORD *copied );
+void take_back_dlls( const WCHAR *dir, DWORD copied );      /* deletes those again */
 void delete_dlls( const WCHAR *dir );
+BOOL has_dlls( const WCHAR *dir );          /* one or both */
+
+/* Another program that needs the DLLs of a folder: one that has the shim; or, if there is none, one that
+ * cannot be read and may have it. */
+struct others
+{
+    WCHAR name[MAX_PATH];       /* empty: there is none */
+    DWORD error;                /* why it cannot be read, or 0 */
+    DWORD flags;                /* flags that all programs with the shim have in common */
+};
+
+void others_in_folder( const WCHAR *dir, const WCHAR *but, struct others *others );
 
 /* imports.c: what a program's file imports. tell_program: whether it uses UMS; 0 if it does, 1 if
  * not. missing_dlls: names of those that the host's loader will not find, at most SIZE characters;
