@@ -131,7 +131,7 @@ static int prepare_request( const struct job *job, char *dir, size_t size,
     folder_of( job->output, folder );
     if (find_shim( shim ) || copy_dlls( shim, folder, copied )) return EXIT_FAILED;
     others_in_folder( folder, job->output, &others );
-    if (*copied || (others.flags & PE_COPIED)) request->flags |= PE_COPIED;
+    if (*copied == ALL_COPIED || (others.flags & PE_COPIED)) request->flags |= PE_COPIED;
     if (!lstrcmpiW( shim, folder )) request->flags &= ~PE_COPIED;
     return 0;
 }
@@ -331,6 +331,15 @@ static void take_date( const struct program *program, const WCHAR *backup )
     CloseHandle( file );
 }
 
+/* Is it the backup of a program whose name differs in case only? Under Wine a name finds either file. */
+static BOOL is_others( const WCHAR *backup )
+{
+    WCHAR real[LONG_PATH + 20];
+
+    wcscpy( real, backup );
+    return !real_path( real ) && wcscmp( real, backup );
+}
+
 /* While the file is written, the backup of --install is the copy to fall back on; it also has the date of
  * the original. If there is none, or another file has that name, a new one is made. */
 static int restore( const struct job *job, const struct program *program,
@@ -352,7 +361,8 @@ static int restore( const struct job *job, const struct program *program,
     if (ret) return ret;
     if (kept) take_date( program, backup );
     say( L"restored the original %ls", shown( job->path ) );
-    if (!delete_copy( copy ))
+    if (is_others( copy )) say( L"  %ls belongs to another program and stays", shown( copy ) );
+    else if (!delete_copy( copy ))
         say( L"  %ls cannot be deleted: %ls", shown( copy ), error_text( GetLastError(), copy ) );
     if (!kept && file_exists( backup )) say( L"  %ls is another file and stays", shown( backup ) );
     return 0;

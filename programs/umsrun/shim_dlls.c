@@ -145,11 +145,36 @@ void delete_dlls( const WCHAR *dir )
 /***********************************************************************
  * who needs them
  */
+static BOOL precedes( const BYTE *start, const char *at, const char *name )
+{
+    size_t len = strlen( name );
+
+    return (size_t)(at - (const char *)start) >= len && !_strnicmp( at - len, name, len );
+}
+
+/* The name of one of them with its final zero is in the file. It is in an import table, and whoever loads the DLL
+ * by hand counts as well. */
+static BOOL names_dlls( const struct pe_bytes *file )
+{
+    static const char rest[] = "_ums.dll";
+    const char *at = (const char *)file->data, *end = at + file->size;
+
+    while ((at = memchr( at, rest[0], end - at )) && (size_t)(end - at) >= sizeof(rest))
+    {
+        if (!_strnicmp( at, rest, sizeof(rest) )
+            && (precedes( file->data, at, "kernel32" ) || precedes( file->data, at, "ntdll" )))
+            return TRUE;
+        at++;
+    }
+    return FALSE;
+}
+
 static void look_at_other( const WCHAR *path, const WCHAR *name, struct others *others )
 {
     struct pe_report report;
     struct pe_bytes bytes;
     DWORD error = try_read_file( path, &bytes );
+    BOOL needs;
 
     if (error)
     {
@@ -158,14 +183,25 @@ static void look_at_other( const WCHAR *path, const WCHAR *name, struct others *
     else
     {
         pe_look( &bytes, NULL, &report );
+        needs = report.kind == PE_PROGRAM || names_dlls( &bytes );
         free_bytes( &bytes );
-        if (report.kind != PE_PROGRAM) return;
+        if (!needs) return;
         others->flags |= report.flags;
     }
     wcscpy( others->name, name );
     others->error = error;
 }
 
+/* what an interrupted write_file has left */
+static BOOL is_remains( const WCHAR *name )
+{
+    static const WCHAR end[] = L".ums-new.exe";
+    size_t len = wcslen( name );
+
+    return len >= wcslen( end ) && !lstrcmpiW( name + len - wcslen( end ), end );
+}
+
+/* Two files may have names that differ in case only, under Wine: all letters are compared as they are. */
 void others_in_folder( const WCHAR *dir, const WCHAR *but, struct others *others )
 {
     WCHAR pattern[LONG_PATH + 20], path[LONG_PATH + MAX_PATH];
@@ -178,7 +214,8 @@ void others_in_folder( const WCHAR *dir, const WCHAR *but, struct others *others
     do
     {
         wcscat( wcscpy( path, dir ), data.cFileName );
-        if (lstrcmpiW( path, but ) && !(data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
+        if (wcscmp( path, but ) && !is_remains( data.cFileName )
+            && !(data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
             look_at_other( path, data.cFileName, others );
     }
     while (FindNextFileW( search, &data ));

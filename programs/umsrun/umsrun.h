@@ -66,8 +66,8 @@ void take_back_dlls( const WCHAR *dir, DWORD copied );      /* deletes those aga
 void delete_dlls( const WCHAR *dir );
 BOOL has_dlls( const WCHAR *dir );          /* one or both */
 
-/* Another program that needs the DLLs of a folder: one that has the shim; or, if there is none, one that
- * cannot be read and may have it. */
+/* Another program that needs the DLLs of a folder: one that has the shim, or names them itself; or, if there
+ * is none, one that cannot be read and may do so. */
 struct others
 {
     WCHAR name[MAX_PATH];       /* empty: there is none */

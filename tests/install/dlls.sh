@@ -67,15 +67,49 @@ printf x >> kernel32_ums.dll
 expect 0 'replaced .*kernel32_ums.dll, which was another version' "$umsrun" --install game.exe --in-place
 cmp kernel32_ums.dll "$shim/kernel32_ums.dll" || failed=1
 
+# ---- who needs them ----
+# it was there, if in another version: it stays
+expect 0 'restored the original' "$umsrun" --uninstall game.exe
+left game.exe kernel32_ums.dll ntdll_ums.dll
+# one of them was
+fresh game.exe
+cp "$shim/kernel32_ums.dll" .
+expect 0 'installed UMS into' "$umsrun" --install game.exe --in-place
+expect 0 'restored the original' "$umsrun" --uninstall game.exe
+[ -e kernel32_ums.dll ] || wrong 'a DLL was deleted that --install had not put there'
+# a program that imports them by name
+fresh game.exe
+expect 0 'installed UMS into' "$umsrun" --install game.exe --in-place
+cp "$linked" linked.exe
+expect 0 'stay: .*linked.exe needs them too' "$umsrun" --uninstall game.exe
+left game.exe kernel32_ums.dll linked.exe ntdll_ums.dll
+# programs whose names differ in case only
+fresh game.exe Game.exe
+printf other >> Game.exe
+expect 0 'installed UMS into' "$umsrun" --install Game.exe --in-place --dlls "$shim"
+expect 0 'restored the original' "$umsrun" --uninstall Game.exe
+cp game.exe Game.exe
+expect 0 'installed UMS into' "$umsrun" --install Game.exe --in-place
+expect 0 'installed UMS into' "$umsrun" --install game.exe --in-place
+expect 0 'stay: .*Game.exe needs them too' "$umsrun" --uninstall game.exe
+left Game.exe Game.exe.before-ums game.exe kernel32_ums.dll ntdll_ums.dll
+expect 0 'restored the original' "$umsrun" --uninstall Game.exe
+left Game.exe game.exe
+# the file's name as Windows takes it, in any case
+expect 0 'installed UMS into' "$umsrun" --install GAME.EXE --in-place
+expect 0 'restored the original' "$umsrun" --uninstall GAME.EXE
+left Game.exe game.exe
+
 # ---- after an installation that failed ----
 fresh game.exe
 mkdir game_ums.exe.ums-new.exe
 expect 2 'game_ums.exe' "$umsrun" --install game.exe
 left game.exe game_ums.exe.ums-new.exe
 rmdir game_ums.exe.ums-new.exe
-# what an interrupted one has left goes, too
+# what an interrupted one has left is no program that needs them
 expect 0 'installed UMS into' "$umsrun" --install game.exe
+cp game_ums.exe other.exe.ums-new.exe
 echo half > kernel32_ums.dll.ums-new.exe
 expect 0 'restored the original' "$umsrun" --uninstall game_ums.exe
-left game.exe game_ums.exe
+left game.exe game_ums.exe other.exe.ums-new.exe
 exit $failed
