@@ -34,6 +34,9 @@ command -v "$wine" > /dev/null || die "Wine is missing; please install the packa
 
 wine_environment
 choose_prefix "${HOME:+$HOME/.wine}" "$@"
-if is_prefix_command "$@"; then set -- "$1"; fi
+if is_prefix_command "$@"; then
+    repair_prefix
+    set -- "$1"
+fi
 make_prefix
 exec "$wine" "$programs/umsrun.exe" "$@"

@@ -228,6 +228,42 @@ choose_prefix()
     esac
 }
 
+# wines_kernel32: the file of the Wine that was chosen; empty if it cannot be found. A loader lies in Wine's lib/wine, in
+# the bin beside its lib, or in a build tree.
+wines_kernel32()
+{
+    real=$(readlink -f "$(command -v "$wine")") || return 0
+    for folder in "${real%/*}/../lib" "${real%/*}/../lib64" "${real%/*}/.." "${real%/*}/../.." /usr/lib; do
+        for file in "$folder"/wine/x86_64-windows/kernel32.dll "$folder"/*/wine/x86_64-windows/kernel32.dll; do
+            if [ -f "$file" ]; then
+                echo "$file"
+                return
+            fi
+        done
+    done
+    file=${real%/*}/dlls/kernel32/x86_64-windows/kernel32.dll
+    if [ -f "$file" ]; then echo "$file"; fi
+}
+
+# repair_prefix: a prefix without a kernel32.dll starts nothing, so umsrun.exe cannot help. umsrun.exe renames the old file
+# before it moves the new one in; it may have been killed between the two.
+repair_prefix()
+{
+    system32=$WINEPREFIX/drive_c/windows/system32
+    if [ ! -d "$system32" ] || [ -e "$system32/kernel32.dll" ] || ! is_prefix "$WINEPREFIX"; then return; fi
+    for file in "$system32"/kernel32.dll.ums-old*; do
+        [ -f "$file" ] || continue
+        mv "$file" "$system32/kernel32.dll" || die "$file: rename it to kernel32.dll, without which Wine starts nothing"
+        say "$system32/kernel32.dll was missing; ${file##*/} is that file again"
+        return
+    done
+    file=$(wines_kernel32)
+    [ -n "$file" ] || die "$system32/kernel32.dll is missing, and Wine starts nothing without it; copy Wine's own file there"
+    cp "$file" "$system32/kernel32.dll.new" && mv "$system32/kernel32.dll.new" "$system32/kernel32.dll" \
+        || die "$system32/kernel32.dll is missing and cannot be written; copy $file there"
+    say "$system32/kernel32.dll was missing; it is a copy of $file now"
+}
+
 # make_prefix: the one that choose_prefix chose, if it is not there. No window is shown, and there is no offer to download
 # Mono or Gecko; that is for wineboot only, programs get the WINEDLLOVERRIDES of their user. What wineboot says is kept if
 # it fails, in a file of a name that nobody can foresee: root runs this, too.

@@ -53,6 +53,34 @@ has_ums "$wine" "$dir/my games/my game.exe"
 has_ums "$wine" 'my game'
 has_ums env A=b "$dir/my launcher" run 'my game.exe'
 
+# repaired WORDS: what umsrun says of the prefix, whose kernel32.dll is gone
+repaired()
+{
+    words=$1
+    if [ "$which" = host ]; then
+        "$dir/my ums/bin/umsrun" --prefix-status "$WINEPREFIX" > "$dir/out" 2>&1 < /dev/null
+    else
+        "$dir/my ums/bin/umsrun" "--wine=$build/wine-$which/root/usr/lib/wine" --prefix-status "$WINEPREFIX" > "$dir/out" 2>&1 < /dev/null
+    fi
+    got=$?
+    if [ $got != 1 ] || ! grep -q "$words" "$dir/out" || ! grep -q 'UMS is not installed in it' "$dir/out"; then
+        echo "a prefix without kernel32.dll: status $got, expected 1 and \"$words\""
+        cat "$dir/out"
+        failed=1
+    fi
+    cmp "$system32/kernel32.dll" "$dir/kernel32.dll" || failed=1
+}
+
+# umsrun was killed between its two renames; there is no such file at all
+system32=$WINEPREFIX/drive_c/windows/system32
+cp "$system32/kernel32.dll" "$dir/kernel32.dll"
+"$server" -k
+"$server" -w
+mv "$system32/kernel32.dll" "$system32/kernel32.dll.ums-old0"
+repaired 'kernel32.dll was missing; kernel32.dll.ums-old0 is that file again'
+rm "$system32/kernel32.dll"
+repaired 'kernel32.dll was missing; it is a copy of .*kernel32.dll now'
+
 changed=$(find "$files" "$dir/my ums" -newer "$dir/before" ! -type d 2> /dev/null)
 [ -z "$changed" ] || { echo "written to: $changed"; failed=1; }
 exit $failed
