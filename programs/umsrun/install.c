@@ -504,10 +504,15 @@ static int find_files( struct job *job, BOOL put, BOOL take )
 static int check_dlls( const struct job *job )
 {
     WCHAR path[LONG_PATH + 20];
+    size_t i;
 
-    if (!job->dlls[0]) return 0;
-    wcscat( wcscpy( path, job->dlls ), L"kernel32_ums.dll" );
-    return file_exists( path ) ? 0 : fail( L"%ls is missing", shown( path ) );
+    for (i = 0; job->dlls[0] && i < SHIM_FILES; i++)
+    {
+        wcscat( wcscpy( path, job->dlls ), shim_files[i] );
+        if (!file_exists( path ))
+            return fail( L"%ls is missing; name a folder that has both DLLs", shown( path ) );
+    }
+    return 0;
 }
 
 int install_command( int argc, WCHAR **argv )

@@ -100,6 +100,19 @@ expect 0 'installed UMS into' "$umsrun" --install GAME.EXE --in-place
 expect 0 'restored the original' "$umsrun" --uninstall GAME.EXE
 left Game.exe game.exe
 
+# ---- elsewhere ----
+fresh game.exe
+mkdir half
+cp "$shim/kernel32_ums.dll" half
+expect 2 'half.ntdll_ums.dll is missing' "$umsrun" --install game.exe --dlls half
+expect 0 'installed UMS into' "$umsrun" --install game.exe --in-place
+expect 2 'with other DLLs; umsrun --uninstall it first' "$umsrun" --install game.exe --in-place --dlls "$shim"
+expect 0 'restored the original' "$umsrun" --uninstall game.exe
+expect 0 'installed UMS into' "$umsrun" --install game.exe --in-place --dlls "$shim"
+expect 0 'installed in .*game.exe already' "$umsrun" --install game.exe --in-place --dlls "$shim"
+expect 2 'with other DLLs; umsrun --uninstall it first' "$umsrun" --install game.exe --in-place
+left game.exe game.exe.before-ums half
+
 # ---- after an installation that failed ----
 fresh game.exe
 mkdir game_ums.exe.ums-new.exe
