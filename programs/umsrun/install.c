@@ -229,12 +229,24 @@ static int check_install( const struct job *job, const struct pe_bytes *before )
     return error ? refuse( job, error ) : check_output( job );
 }
 
+/* Does what is installed load the DLLs from where --dlls says? */
+static int check_same_dlls( const struct job *job, const struct pe_report *report, const WCHAR *path )
+{
+    char dir[INJECT_MAX_PATH];
+
+    if (narrow_path( job->dlls, dir, sizeof(dir) )) return EXIT_FAILED;
+    if (!_stricmp( dir, report->dir )) return 0;
+    return fail( L"UMS is installed in %ls with other DLLs; umsrun --uninstall it first",
+                 shown( path ) );
+}
+
 /* Is the shim installed already, in the file itself or in a copy made from this file? Then *RET is the
  * result: the DLLs beside it may be missing or old, and are copied again. */
 static BOOL is_done( const struct job *job, const struct pe_bytes *file, int *ret )
 {
     struct pe_report report, copy = { 0 };
     WCHAR shim[LONG_PATH], dir[LONG_PATH];
+    const WCHAR *path;
     BYTE digest[PE_DIGEST_SIZE];
     struct pe_bytes bytes;
     DWORD copied;
@@ -252,11 +264,11 @@ static BOOL is_done( const struct job *job, const struct pe_bytes *file, int *re
             return FALSE;
         report = copy;
     }
-    *ret = 0;
-    folder_of( copy.kind == PE_PROGRAM ? job->output : job->path, dir );
+    path = copy.kind == PE_PROGRAM ? job->output : job->path;
+    if ((*ret = check_same_dlls( job, &report, path ))) return TRUE;
+    folder_of( path, dir );
     if (!report.dir[0] && (find_shim( shim ) || copy_dlls( shim, dir, &copied ))) *ret = EXIT_FAILED;
-    say( L"UMS is installed in %ls already",
-         shown( copy.kind == PE_PROGRAM ? job->output : job->path ) );
+    else say( L"UMS is installed in %ls already", shown( path ) );
     return TRUE;
 }
 
