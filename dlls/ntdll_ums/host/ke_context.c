@@ -370,3 +370,18 @@ void ke_continue( struct ums_context *w )
     w->preempted = 0;
     for (;;) NtContinue( &context, FALSE );
 }
+
+/* ---- the end of a stack ---- */
+
+NTSYSAPI void NTAPI RtlRaiseException( EXCEPTION_RECORD * );
+
+/* From stack_x86_64.S, before a call has begun: the stack has just been used up. The program's handler may leave the call by
+   longjmp, so nothing may be counted yet; and it may take all that is left, so a worker is at home. */
+void ums_stack_overflow( void )
+{
+    EXCEPTION_RECORD record = { .ExceptionCode = (DWORD)EXCEPTION_STACK_OVERFLOW };
+    struct ums_context *self = ke_current();
+
+    if (self && self->kind == CONTEXT_WORKER) ums_worker_go_home( self );
+    RtlRaiseException( &record );
+}

@@ -158,6 +158,9 @@ void ums_set_teb( void *teb );
 /* Read the GS base and write it back. 0 if the processor or the kernel does not allow it. */
 int ums_try_gs( uint64_t *base );
 
+/* ke_context.c: raises STATUS_STACK_OVERFLOW in the calling thread. */
+void ums_stack_overflow( void );
+
 /* ke_linux.c. NULL, or why no Linux calls can be made: then none must be. Looks once; first called
    while the DLL starts. */
 const char *ke_find_linux( void );

@@ -373,19 +373,6 @@ static uint64_t call_that_copies( const struct call_row *row, struct ums_call *c
     return ret;
 }
 
-NTSYSAPI void NTAPI RtlRaiseException( EXCEPTION_RECORD * );
-
-/* From assembly, before a call has begun: the stack has just been used up. The program's handler may leave the call by
-   longjmp, so nothing may be counted yet; and it may take all that is left, so a worker is at home. */
-void ums_stack_overflow( void )
-{
-    EXCEPTION_RECORD record = { .ExceptionCode = (DWORD)EXCEPTION_STACK_OVERFLOW };
-    struct ums_context *self = ke_current();
-
-    if (self && self->kind == CONTEXT_WORKER) ums_worker_go_home( self );
-    RtlRaiseException( &record );
-}
-
 int ums_hook_is_frame( const void *function )
 {
     return function == (const void *)ums_dispatcher_frame || function == (const void *)ums_stub_frame;

@@ -34,9 +34,6 @@ int ums_hook_owns( const void *code );
 /* Does the hook hand a program's call to C in the function that begins there? ke_context.c knows its frame. */
 int ums_hook_is_frame( const void *function );
 
-/* hook.c, for hook_x86_64.S: raises STATUS_STACK_OVERFLOW in the calling thread. */
-void ums_stack_overflow( void );
-
 /* Is this program counter in a Unix call that the hook makes for a program? */
 int ums_is_in_unix_call( uint64_t rip );
 
