@@ -79,6 +79,8 @@ void settings_read_conf( struct settings *s, const char *file, const char *text,
 
 /* Read the value of an environment variable. An empty value is ignored. */
 void settings_read_variable( struct settings *s, enum setting id, const char *value );
+/* The variable has a value that is longer than any that is valid. */
+void settings_long_variable( struct settings *s, enum setting id );
 
 /* Add a message for the log; about: the value that it is about, or NULL. */
 void settings_problem( struct settings *s, const char *about, const char *what );

@@ -61,8 +61,9 @@ void ums_say_args( enum log_channel channel, enum log_level level, const char *f
 /* Always, even with UMS_LOG=none: why the program does not run. */
 #define ums_log( ... )   ums_say( UMS_CHANNEL, LOG_NONE, __VA_ARGS__ )
 
-/* Get an environment variable as UTF-8; returns 0 if it is not set or empty. One that is too long gives
-   "(too long)", which no setting accepts. Used only to read the settings; use ums_setting for those. */
+/* Get an environment variable as UTF-8; returns 0 if it is not set or empty, ENV_TOO_LONG if there is no room
+   for it. Used only to read the settings; use ums_setting for those. */
+#define ENV_TOO_LONG 0x10000                    /* more than a variable can have */
 int ums_env( const char *name, char *value, unsigned int size );
 
 /* May paths from the environment or from ums.conf be followed? (rights.h) */

@@ -79,6 +79,10 @@ rm ums.conf
 start odd.exe "UMS_LOG_FILE=Z:$dir/nowhere/odd.log"
 ended 0 1 'no such folder'
 said 'no such folder' 'nowhere/odd.log cannot be opened as UMS_LOG_FILE'
+start odd.exe "UMS_LOG_FILE=$(printf '%01000d' 0)"
+ended 0 1 'a path that is too long'
+said 'a path that is too long' 'UMS_LOG_FILE=(too long) (environment) is not valid and is ignored'
+[ ! -e '(too long)' ] || wrong 'what is said of a long path became a path'
 start odd.exe "UMS_LOG_FILE=Z:$dir/%d.log"
 ended 0 1 'no such sign'
 said 'no such sign' 'UMS_LOG_FILE=.*%d.log' '%e, %p and %%'

@@ -351,6 +351,14 @@ void settings_read_variable( struct settings *s, enum setting id, const char *va
     take( s, id, words, ORIGIN_ENVIRONMENT, 0 );
 }
 
+void settings_long_variable( struct settings *s, enum setting id )
+{
+    static const char shown[] = "(too long)";
+    struct words words = { shown, sizeof(shown) - 1 };
+
+    wrong_value( s, &settings_rows[id], words, ORIGIN_ENVIRONMENT, 0 );
+}
+
 /* ---- ums.conf ---- */
 
 enum section { SECTION_ALL, SECTION_OURS, SECTION_OTHERS };

@@ -34,19 +34,22 @@ int ums_env( const char *name, char *value, unsigned int size )
     len = GetEnvironmentVariableW( wide_name, wide, SETTING_TEXT );
     if (len && (len >= SETTING_TEXT ||
                 !WideCharToMultiByte( CP_UTF8, 0, wide, -1, value, size, NULL, NULL )))
-        lstrcpynA( value, "(too long)", size );
+        len = ENV_TOO_LONG;
     SetLastError( error );
-    return len != 0;
+    return (int)min( len, ENV_TOO_LONG );
 }
 
 static void read_environment( struct settings *s )
 {
     char value[SETTING_TEXT];
-    int i;
+    int i, len;
 
     for (i = 0; i < SETTINGS; i++)
-        if (ums_env( settings_rows[i].name, value, sizeof(value) ))
-            settings_read_variable( s, (enum setting)i, value );
+    {
+        len = ums_env( settings_rows[i].name, value, sizeof(value) );
+        if (len == ENV_TOO_LONG) settings_long_variable( s, (enum setting)i );
+        else if (len) settings_read_variable( s, (enum setting)i, value );
+    }
 }
 
 /* The program's file: its folder with the last backslash, and its name. */
