@@ -18,7 +18,7 @@ class Ring:
 
     HEADER = struct.Struct('<8sIIIIQQ128s128sII')
     RINGS_AT, NAMES_SIZE, PAGE = 0x190, 0x18000, 0x1000
-    SLACK = 64
+    SLACK, MAX_SHIFT = 64, 22
     WHY = ('Unix call', 'suspended', 'page fault', 'DequeueUmsCompletionListItems',
            'NtWaitForWorkViaWorkerFactory', '(no call)')
     KINDS = ('none', 'enter', 'leave', 'start', 'execute', 'home', 'yield', 'kernel', 'back', 'block',
@@ -39,8 +39,14 @@ class Ring:
         self.program = program.split(b'\0')[0].decode(errors='replace')
         self.about = about.split(b'\0')[0].decode(errors='replace')
         lines = self.data[names_at:names_at + names].decode(errors='replace').splitlines()
-        self.names = {int(line.split()[0]): line.split()[1] for line in lines if ' ' in line}
         self.events_at = (names_at + self.NAMES_SIZE + self.PAGE - 1) // self.PAGE * self.PAGE
+        if not self.frequency or self.shift > self.MAX_SHIFT or len(self.data) < self.events_at + (self.rings * 16 << self.shift):
+            raise Bad(f'{path} is damaged, or was not written to its end')
+        self.names = {}
+        for number, _, name in (line.partition(' ') for line in lines):
+            if not number.isdecimal() or not name:
+                raise Bad(f'{path} is damaged: its names of calls are none')
+            self.names[int(number)] = name
         self.out, self.lost, self.flows = [], 0, 0
         self.first = 0                                  # stamp: before it rings have lost events
         self.on, self.open, self.flow = {}, {}, {}      # by worker: scheduler, slices, flow
@@ -174,6 +180,8 @@ class Ring:
         return (stamp - self.start) * 1000000000 // self.frequency / 1000
 
     def event(self, stamp, what):
+        if what & 31 >= len(self.KINDS):
+            raise Bad(f'the rings are damaged: they have an event of the unknown kind {what & 31}')
         kind, scheduler = self.KINDS[what & 31], what >> 8 & 0xffff
         worker, arg = what >> 24 & 0xffffff, what >> 48
         ts = self.time(stamp)

@@ -16,6 +16,7 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -117,6 +118,7 @@ def made_up(folder):
     by_lines(trace, folder)
     contrast()
     bad_traces(trace, folder)
+    bad_rings(folder)
 
 
 def by_lines(trace, folder):
@@ -179,6 +181,34 @@ def contrast():
         for text, ground in (('text', 'card'), ('soft', 'card'), ('soft', 'page'), ('flow', 'card'), ('ink', 'run'), ('ink', 'run2'),
                              ('dim', 'block'), ('dim', 'ready'), ('dim', 'queued'), ('dim', 'idle')):
             expect(ratio(theme[text], theme[ground]) >= 4.5, name, text, 'on', ground, ratio(theme[text], theme[ground]))
+
+
+def bad_rings(folder):
+    """Rings that are damaged are said to be so, without a traceback."""
+    path = os.path.join(folder, 'bad.json.ring')
+    names_at, events_at, frequency_at = 0x190 + 64 * 33, 0x19000, 0x20
+    good = bytearray(events_at + (33 * 16 << 10))
+    struct.pack_into('<8sIIIIQQ', good, 0, b'UMSRING1', 10, 33, 10, 1, 1000, 10 ** 9)
+    struct.pack_into('<Q', good, 0x190, 1)
+    good[names_at:names_at + 10] = b'5 NtClose\n'
+    struct.pack_into('<QQ', good, events_at, 2000, 1 | 1 << 8 | 7 << 24)
+
+    def broken(what, at, value, want, size=None):
+        data = bytearray(good)
+        data[at:at + len(value)] = value
+        with open(path, 'wb') as file:
+            file.write(data[:size])
+        status, _, err = umstrace('--check', path)
+        expect(status == (2 if want else 0) and want in err and 'Traceback' not in err, 'rings:', what, status, err)
+
+    broken('none', 0, b'', '')
+    for size in (0x190, 0x200, 0x3000, len(good) - 1):
+        broken(f'{size} bytes', 0, b'', 'damaged', size)
+    broken('frequency', frequency_at, bytes(8), 'damaged')
+    broken('room', 8, b'\x7f', 'damaged')
+    broken('a number', names_at, b'x', 'names of calls')
+    for kind in (15, 31):
+        broken('kind', events_at + 8, bytes([kind]), f'unknown kind {kind}')
 
 
 def nobody_reads(path):
