@@ -37,6 +37,9 @@ void ke_wake( _Atomic uint32_t *word, int all );
 /* monotonic, 100 ns */
 int64_t ke_clock( void );
 
+/* The size that a file of this process may have at most; UINT64_MAX: any, or nobody can be asked. */
+uint64_t ke_largest_file( void );
+
 /* ---- completion-list events: auto-reset NT events ---- */
 
 ums_status ke_event_create( void **event );

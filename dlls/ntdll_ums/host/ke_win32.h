@@ -164,8 +164,6 @@ void ums_stack_overflow( void );
 /* ke_linux.c. NULL, or why no Linux calls can be made: then none must be. Looks once; first called
    while the DLL starts. */
 const char *ke_find_linux( void );
-/* The size that a file of this process may have at most; UINT64_MAX: any, or nobody can be asked. */
-uint64_t ke_largest_file( void );
 /* A thread that stands still at rip, its stack pointer at rsp. The address in front of which the call
    to libc's code is that it is in, whoever has made it; 0: it is elsewhere. */
 uint64_t ke_linux_caller( uint64_t rip, uint64_t rsp );
