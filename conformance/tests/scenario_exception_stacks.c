@@ -269,3 +269,63 @@ START_TEST( scenario_exception_overflow_in_calls )
     check_handled( 1 );
     CloseHandle( called );
 }
+
+/* ---- a stack that the program made, as coroutines have: the guard page below it is the program's ---- */
+
+#define OWN_STACK 0x6000
+#define OWN_LEFT  4096                          /* what the calls may take at most; the system takes none */
+
+void run_on_stack( void *top, void (*function)( void ) );
+__asm__( ".globl run_on_stack\n"
+         ".def run_on_stack; .scl 2; .type 32; .endef\n"
+         ".seh_proc run_on_stack\n"
+         "run_on_stack:\n"
+         "pushq %rbp\n"
+         ".seh_pushreg %rbp\n"
+         "movq %rsp,%rbp\n"
+         ".seh_setframe %rbp,0\n"
+         ".seh_endprologue\n"
+         "leaq -0x20(%rcx),%rsp\n"
+         "call *%rdx\n"
+         "leaq 0(%rbp),%rsp\n"
+         "popq %rbp\n"
+         "ret\n"
+         ".seh_endproc\n" );
+
+static void __attribute__((noinline)) call_far_below( void )
+{
+    volatile char *lowest = alloca( OWN_STACK - 0x1000 - OWN_LEFT - 0x100 );
+
+    *lowest = 1;
+    for (which_call = 0; which_call < 4; which_call++) call_something();
+    tally.handled++;
+}
+
+static DWORD own_stack_body( struct kit_worker *worker )
+{
+    NT_TIB *tib = kit_teb();
+    NT_TIB before = *tib;
+    MEMORY_BASIC_INFORMATION info;
+    char *stack = VirtualAlloc( NULL, OWN_STACK, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE );
+    DWORD old;
+
+    if (!VirtualProtect( stack, 0x1000, PAGE_READWRITE | PAGE_GUARD, &old )) tally.wrong++;
+    kit_yield( worker, NULL );
+    tib->StackBase = stack + OWN_STACK;
+    tib->StackLimit = stack + 0x1000;
+    run_on_stack( stack + OWN_STACK, call_far_below );
+    tib->StackBase = before.StackBase;
+    tib->StackLimit = before.StackLimit;
+    if (!VirtualQuery( stack, &info, sizeof(info) ) || !(info.Protect & PAGE_GUARD)) tally.wrong++;
+    VirtualFree( stack, 0, MEM_RELEASE );
+    kit_yield( worker, NULL );
+    return 0;
+}
+
+START_TEST( scenario_exception_own_stack )
+{
+    called = CreateEventW( NULL, FALSE, FALSE, NULL );
+    run_faults( own_stack_body );
+    check_handled( 1 );
+    CloseHandle( called );
+}

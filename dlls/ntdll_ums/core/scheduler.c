@@ -398,6 +398,7 @@ ums_status ums_scheduler_attach( void *list_handle, void *handle )
     context->kind      = CONTEXT_SCHEDULER;
     context->scheduler = s;
     context->teb       = ke_teb();
+    context->stack_base = ke_stack_base();
     atomic_store( &context->flags, 0 );         /* alive */
     /* From here on it is found. It may have to make the warden, and wait for the former one to end, which stops nobody
        any more, for two seconds at most. */

@@ -260,6 +260,8 @@ struct ums_context
     _Atomic uint32_t host_thread;               /* ke_host_thread of the home thread */
     void *start;                                /* what CreateRemoteThreadEx was given */
     void *start_param;
+    uintptr_t stack_base;                       /* of the stack that the system gave its thread, a scheduler's too; offset known to
+                                                   stack_x86_64.S */
     struct ke_part host;                        /* of its thread, a scheduler's too */
     _Atomic uint32_t number;                    /* record.h: for life; 0: nothing is recorded */
     _Atomic uint32_t call;                      /* the call that it is in, or about to enter;

@@ -417,6 +417,7 @@ static void note_start( struct ums_context *w )
 void ums_worker_start( struct ums_context *w )
 {
     w->teb = ke_teb();                          /* not known before the thread ran */
+    w->stack_base = ke_stack_base();
     atomic_store( &w->host_thread, ke_host_thread() );
     ke_thread_enters( w );
     note_start( w );

@@ -38,6 +38,7 @@ CHECK( ums_context, home, CONTEXT_HOME );
 CHECK( ums_context, kind, CONTEXT_KIND );
 CHECK( ums_context, preempted, CONTEXT_PREEMPTED );
 CHECK( ums_context, set, CONTEXT_SET );
+CHECK( ums_context, stack_base, CONTEXT_STACK_BASE );
 _Static_assert( WORKER_CARRIED == STATE_CARRIED, "hook_x86_64.S looks at the state" );
 _Static_assert( CONTEXT_WORKER == 0, "hook_x86_64.S compares the kind with 0" );
 _Static_assert( offsetof( NT_TIB, ExceptionList ) == TEB_EXCEPTION_LIST, "" );

@@ -28,12 +28,12 @@
 #define CONTEXT_PREEMPTED          0x548
 #define CONTEXT_KIND               0x54c
 #define CONTEXT_SET                0x55c
+#define CONTEXT_STACK_BASE         0x5a0
 
 #define STATE_CARRIED              4            /* enum worker_state */
 
 #define TEB_EXCEPTION_LIST         0x0000       /* TEB */
 #define STACK_ROOM                 0x3000       /* bytes of stack that a call takes in our code, at most */
-#define STACK_SYSTEM               0x40000000   /* stacks that the system makes are smaller */
 #define TEB_STACK_BASE             0x0008
 #define TEB_STACK_LIMIT            0x0010
 #define TEB_STACK_BOTTOM           0x1478

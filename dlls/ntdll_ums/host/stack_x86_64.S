@@ -12,8 +12,8 @@
 /*
  * ums_stack_room: enter by a jump; goes on at r11, and changes that only. It grows the stack page by page, as its guard page
  * wants it, and raises STATUS_STACK_OVERFLOW where that was the last one: as if the instruction before the call had used the stack.
- * Afterwards, while the program handles that, there is no guard page, and the call has to do with what is left. A stack
- * that is not the system's has none either: the look changes nothing there. A carried worker that faults in here
+ * Afterwards, while the program handles that, there is no guard page, and the call has to do with what is left. Only a worker's
+ * or a scheduler's own stack is looked at: below another one there may be anything. A carried worker that faults in here
  * goes home, since nothing is begun (ke_exception.c).
  *
  *      rsp+0x00  home space
@@ -45,11 +45,17 @@ ums_stack_room:
         jae     2f                              /* there is room */
         cmpq    %rcx,%rbp
         jb      2f                              /* another stack than the TEB's */
+        movl    ums_tls_offset(%rip),%eax
+        movq    %gs:(%rax),%rax
+        testq   %rax,%rax
+        jz      2f
+        movq    CONTEXT_STACK_BASE(%rax),%rax
+        cmpq    %gs:TEB_STACK_BASE,%rax
+        jne     2f                              /* a fiber's, or one that the program made: its guard page is the program's */
         movq    %rcx,%rax
         subq    %gs:TEB_STACK_BOTTOM,%rax
-        subq    $0x1001,%rax
-        cmpq    $STACK_SYSTEM,%rax
-        jae     2f                              /* no guard page is left */
+        cmpq    $0x1000,%rax
+        jbe     2f                              /* no guard page is left */
         movq    %rcx,0x28(%rsp)
         subq    $8,%rcx
         leaq    0x20(%rsp),%rdx
