@@ -93,13 +93,17 @@ static DWORD run_native( void )
 
 static DWORD run_as_helper( const char *program )
 {
-    char folder[MAX_PATH - 20], copy[MAX_PATH];
+    char temp[MAX_PATH - 60], folder[MAX_PATH - 20], copy[MAX_PATH];
     DWORD code = 0;
 
-    GetTempPathA( sizeof(folder), folder );
-    snprintf( copy, sizeof(copy), "%sexplorer.exe", folder );
+    /* this program may run several times at once */
+    GetTempPathA( sizeof(temp), temp );
+    snprintf( folder, sizeof(folder), "%schildren%lu", temp, GetCurrentProcessId() );
+    snprintf( copy, sizeof(copy), "%s\\explorer.exe", folder );
+    CreateDirectoryA( folder, NULL );
     if (CopyFileA( program, copy, FALSE )) code = run( copy, "\"%s\" probe", 0 );
     DeleteFileA( copy );
+    RemoveDirectoryA( folder );
     return code;
 }
 
