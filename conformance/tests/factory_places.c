@@ -151,7 +151,7 @@ static DWORD WINAPI release_key( void *release )
     return 0;
 }
 
-/* a thread that waits for the waiter of a key, while there is a factory. Without a handle since Windows Vista [seen] */
+/* a thread that waits for the waiter of a key, while there is a factory. Without a handle: [seen] on Wine, [guess] for Windows */
 START_TEST( factory_kill_key )
 {
     static struct factory factory;

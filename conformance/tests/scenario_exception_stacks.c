@@ -219,7 +219,8 @@ START_TEST( scenario_exception_overflow_again )
     check_handled( 4 );
 }
 
-/* ---- the stack overflows in a system call: none of it is used there, so it overflows before or behind the call ---- */
+/* ---- the stack overflows in a system call: the kernel has a stack of its own, so it overflows before
+   or behind the call [seen on Wine; guess for Windows] ---- */
 
 static HANDLE called;
 static int which_call;

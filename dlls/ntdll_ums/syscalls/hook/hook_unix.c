@@ -92,8 +92,8 @@ uint64_t ums_unix_call( uint64_t library, uint32_t code, void *args )
     return ret;
 }
 
-/* Called from assembly, by a hand of a worker factory, or by a thread in a callback of a call that was passed on. The hand counts as blocked if the call takes
-   longer than the grace period, as in a system call. */
+/* Called from assembly, by a hand of a worker factory, or by a thread in a callback of a call that was passed on (its word has
+   HAND_PASSES and no hand). The hand counts as blocked if the call takes longer than the grace period, as in a system call. */
 uint64_t ums_unix_hand_call( uint64_t library, uint32_t code, void *args )
 {
     struct ums_hand *h = ums_hand_current();
