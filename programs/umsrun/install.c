@@ -21,11 +21,6 @@ struct job
     BOOL         in_place;
 };
 
-static void backup_name( const WCHAR *path, WCHAR *backup )
-{
-    wcscat( wcscpy( backup, path ), L".before-ums" );
-}
-
 /* PROGRAM_ums.exe */
 static void default_output( const WCHAR *path, WCHAR *output )
 {
@@ -53,23 +48,6 @@ static int narrow_path( const WCHAR *dir, char *narrow, size_t size )
     narrow[i] = 0;
     if (name[i]) return fail( L"%ls is too long, or has letters that an import table cannot hold",
                               shown( dir ) );
-    return 0;
-}
-
-/* *MADE: TRUE if there was none before. */
-static int make_backup( const struct job *job, const struct program *program,
-                        const struct pe_bytes *original, BOOL *made )
-{
-    WCHAR backup[LONG_PATH + 20];
-
-    backup_name( job->path, backup );
-    *made = !file_exists( backup );
-    if (*made) return keep_copy( program, original, backup );
-    if (!file_is( backup, original ))
-        return fail( L"%ls is there already and is not what %ls is now: if an --install or "
-                     L"--uninstall was interrupted, put it back in its place; else move it away",
-                     shown( backup ), shown( job->path ) );
-    flush_copy( backup );
     return 0;
 }
 
@@ -172,7 +150,7 @@ static int install_in_place( const struct job *job, const struct pe_bytes *befor
     int ret;
 
     if (open_program( &program, job->path, before )) return EXIT_FAILED;
-    if (!(ret = make_backup( job, &program, before, &made )))
+    if (!(ret = make_backup( &program, before, &made )))
     {
         ret = put_in_place( job, &program, before, &report, &copied );
         backup_name( job->path, backup );
@@ -208,15 +186,6 @@ static int check_output( const struct job *job )
                               L"program with umsrun and without --install" );
 }
 
-static int refuse( const struct job *job, const char *error )
-{
-    WCHAR backup[LONG_PATH + 20];
-
-    backup_name( job->path, backup );
-    if (!file_exists( backup )) return fail( L"%ls %hs", job->name, error );
-    return fail( L"%ls %hs; the original is %ls", job->name, error, shown( backup ) );
-}
-
 /* Check before anything is written: nothing is copied for a program that is refused. */
 static int check_install( const struct job *job, const struct pe_bytes *before )
 {
@@ -226,7 +195,7 @@ static int check_install( const struct job *job, const struct pe_bytes *before )
     const char *error = pe_install( before, &request, &after, &report );
 
     free_bytes( &after );
-    return error ? refuse( job, error ) : check_output( job );
+    return error ? refuse( job->name, job->path, before, error ) : check_output( job );
 }
 
 /* Does what is installed load the DLLs from where --dlls says? */
@@ -320,36 +289,17 @@ static BOOL has_shim( const WCHAR *path )
     return report.kind == PE_PROGRAM;
 }
 
-static int cannot_restore( const struct job *job, const char *error )
+/* FILE has no shim, or cannot be restored from what is in it. */
+static int cannot_restore( const struct job *job, const struct pe_bytes *file, const char *error )
 {
     WCHAR other[LONG_PATH + 20];
 
+    if (backup_state( job->path, file ) == BACKUP_SAME) return delete_same_backup( job->path );
     default_output( job->path, other );
     if (!has_shim( job->path ) && has_shim( other ))
         return fail( L"%ls %hs; its copy %ls has: umsrun --uninstall that one", job->name, error,
                      shown( other ) );
-    return refuse( job, error );
-}
-
-static void take_date( const struct program *program, const WCHAR *backup )
-{
-    HANDLE file = CreateFileW( backup, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0,
-                               NULL );
-    FILETIME created, written;
-
-    if (file == INVALID_HANDLE_VALUE) return;
-    if (GetFileTime( file, &created, NULL, &written ))
-        SetFileTime( program->file, &created, NULL, &written );
-    CloseHandle( file );
-}
-
-/* Is it the backup of a program whose name differs in case only? Under Wine a name finds either file. */
-static BOOL is_others( const WCHAR *backup )
-{
-    WCHAR real[LONG_PATH + 20];
-
-    wcscpy( real, backup );
-    return !real_path( real ) && wcscmp( real, backup );
+    return refuse( job->name, job->path, file, error );
 }
 
 /* While the file is written, the backup of --install is the copy to fall back on; it also has the date of
@@ -392,7 +342,7 @@ static int uninstall( const struct job *job )
     if (read_file( job->path, &bytes )) return EXIT_FAILED;
     pe_look( &bytes, NULL, &report );
     folder_of( job->path, dir );
-    if ((error = pe_restore( &bytes, file_digest, &original ))) ret = cannot_restore( job, error );
+    if ((error = pe_restore( &bytes, file_digest, &original ))) ret = cannot_restore( job, &bytes, error );
     else ret = check_folder( dir, L"nothing was changed; make it writable first" );
     if (!ret && !(ret = open_program( &program, job->path, &bytes )))
     {
@@ -437,12 +387,9 @@ static int status( const struct job *job )
 
     if (read_file( job->path, &bytes )) return EXIT_FAILED;
     pe_look( &bytes, file_digest, &report );
+    ret = report.kind == PE_PROGRAM ? 0 : not_installed( job->path, &bytes );
     free_bytes( &bytes );
-    if (report.kind != PE_PROGRAM)
-    {
-        say( L"%ls: UMS is not installed in it", shown( job->path ) );
-        return NOT_INSTALLED;
-    }
+    if (ret) return ret;
     say( L"%ls: UMS is installed in it", shown( job->path ) );
     ret = dll_status( job, &report );
     if (report.changed)

@@ -33,6 +33,8 @@ static const char *check_program( const struct pe *pe )
     const IMAGE_OPTIONAL_HEADER64 *optional = &pe->nt->OptionalHeader;
 
     if (pe_find_record( pe )) return "has the shim already; take it out first: umsrun --uninstall";
+    if (pe_has_our_section( pe ))
+        return "has the shim of another version of umsrun, or a damaged one; take it out with that version";
     if (optional->Subsystem != IMAGE_SUBSYSTEM_WINDOWS_GUI
         && optional->Subsystem != IMAGE_SUBSYSTEM_WINDOWS_CUI)
         return "is a driver or firmware, not a program";
@@ -185,4 +187,21 @@ void pe_look( const struct pe_bytes *file, pe_digest_fn digest, struct pe_report
     set_report( record, report );
     if (digest) report->changed = pe_restore( file, digest, &original ) != NULL;
     free( original.data );
+}
+
+/* Files are written from the start on. What begins with the headers of our file has a section for which it is too
+ * short, or our section. What begins with those of ORIGINAL should be ORIGINAL: another version of a program has
+ * another date in its headers. */
+BOOL pe_is_unfinished( const struct pe_bytes *file, const struct pe_bytes *original )
+{
+    struct pe pe, of_original;
+    DWORD size;
+
+    if (inject_check_image( file->data, file->size ) || pe_parse( &pe, file ) || pe_has_our_section( &pe ))
+        return TRUE;
+    if (inject_check_image( original->data, original->size ) || pe_parse( &of_original, original ))
+        return FALSE;
+    size = of_original.nt->OptionalHeader.SizeOfHeaders;
+    return file->size >= size && !memcmp( file->data, original->data, size )
+           && (file->size != original->size || memcmp( file->data, original->data, file->size ));
 }

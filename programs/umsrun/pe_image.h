@@ -62,4 +62,8 @@ const char *pe_forward( const struct pe_bytes *file, const struct pe_request *re
 /* Restore the file that was given to pe_install or pe_forward. */
 const char *pe_restore( const struct pe_bytes *file, pe_digest_fn digest, struct pe_bytes *out );
 
+/* Is FILE, from which ORIGINAL cannot be restored, nevertheless made from ORIGINAL: by an interrupted write, or
+ * changed afterwards? FALSE: it is ORIGINAL, or a program of its own. */
+BOOL pe_is_unfinished( const struct pe_bytes *file, const struct pe_bytes *original );
+
 #endif /* UMSRUN_PE_IMAGE_H */

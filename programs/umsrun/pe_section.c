@@ -141,12 +141,17 @@ static BOOL fits( DWORD offset, DWORD size, DWORD limit )
     return offset <= limit && size <= limit - offset;
 }
 
+BOOL pe_has_our_section( const struct pe *pe )
+{
+    return !memcmp( pe->sections[pe->section_count - 1].Name, ".ums\0\0\0", 8 );
+}
+
 const struct pe_record *pe_find_record( const struct pe *pe )
 {
     const IMAGE_SECTION_HEADER *section = &pe->sections[pe->section_count - 1];
     const struct pe_record *record = (const void *)(pe->data + section->PointerToRawData);
 
-    if (memcmp( section->Name, ".ums\0\0\0", 8 ) || section->SizeOfRawData < sizeof(*record)
+    if (!pe_has_our_section( pe ) || section->SizeOfRawData < sizeof(*record)
         || section->PointerToRawData % sizeof(ULONG64)
         || record->magic != PE_RECORD_MAGIC || record->version != PE_RECORD_VERSION
         || record->size > section->SizeOfRawData

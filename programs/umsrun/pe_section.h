@@ -32,6 +32,9 @@ const char *pe_parse( struct pe *pe, const struct pe_bytes *file );
 /* The COUNT bytes of the image at RVA; zeros where the file holds none. FALSE: outside. */
 BOOL pe_fetch( const struct pe *pe, DWORD rva, void *to, DWORD count );
 
+/* Is the last section ours by its name? */
+BOOL pe_has_our_section( const struct pe *pe );
+
 /* The record in FILE's last section; NULL if there is none that is sound. */
 const struct pe_record *pe_find_record( const struct pe *pe );
 

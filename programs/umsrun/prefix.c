@@ -286,7 +286,9 @@ static int status( const struct prefix *prefix )
     {
         say( L"%ls: UMS is not installed in it", prefix->name );
         tell_if_late( &prefix->file );
-        return NOT_INSTALLED;
+        if (!has_remains( prefix )) return NOT_INSTALLED;
+        say( L"  a part of it is still there: run umsrun --uninstall-prefix again, or --install-prefix" );
+        return EXIT_FAILED;
     }
     say( L"%ls: UMS is installed in it, made for Wine %hs", prefix->name, prefix->report.host );
     tell_if_late( &prefix->file );

@@ -13,7 +13,7 @@
 #include "say.h"
 
 /* Each file calls only files that come before it in this order: say.c, names.c, files.c, shim_dlls.c,
- * imports.c, known_dll.c and rewrite.c; then run.c and the commands; then umsrun.c, which parses the options. */
+ * imports.c, known_dll.c, rewrite.c and backup.c; then run.c and the commands; then umsrun.c, which parses the options. */
 
 /* names.c: which file a name means */
 #define SHIM_FILES 2
@@ -105,6 +105,25 @@ int rewrite_program( const struct program *program, const struct pe_bytes *with,
                      const struct pe_bytes *before, const WCHAR *copy );
 void close_program( const struct program *program );
 BOOL delete_copy( const WCHAR *copy );
+
+/* backup.c: the original of a program's file at PATH that has the shim in place. These take what the file is
+ * now, and it has no shim, or one that cannot be removed. */
+enum backup_state
+{
+    BACKUP_NONE,
+    BACKUP_SAME,            /* the file is the original */
+    BACKUP_NEEDED,          /* the file is unfinished: half written, or changed */
+    BACKUP_OLD,             /* the file is another version of the program, or another program */
+};
+
+void backup_name( const WCHAR *path, WCHAR *backup );       /* 20 more characters at most */
+enum backup_state backup_state( const WCHAR *path, const struct pe_bytes *file );
+BOOL is_others( const WCHAR *backup );      /* does it belong to a program whose name differs in case only? */
+int make_backup( const struct program *program, const struct pe_bytes *original, BOOL *made );
+void take_date( const struct program *program, const WCHAR *backup );
+int delete_same_backup( const WCHAR *path );
+int refuse( const WCHAR *name, const WCHAR *path, const struct pe_bytes *file, const char *error );
+int not_installed( const WCHAR *path, const struct pe_bytes *file );        /* the status for --status */
 
 /* Rights for a copy of LIKE: only its owner may read it. Free with LocalFree; NULL: failed. */
 PSECURITY_DESCRIPTOR private_rights( const WCHAR *like );

@@ -327,6 +327,62 @@ static void changed( void **state )
     free( out.data );
 }
 
+/* HEAD bytes of FIRST, the rest of SECOND: a write that was interrupted */
+static BOOL is_unfinished( const struct pe_bytes *first, size_t head, const struct pe_bytes *second,
+                           const struct pe_bytes *original )
+{
+    struct pe_bytes file = { malloc( max( head, second->size ) ), max( head, second->size ) };
+    BOOL ret;
+
+    memcpy( file.data, second->data, second->size );
+    memcpy( file.data, first->data, head );
+    ret = pe_is_unfinished( &file, original );
+    free( file.data );
+    return ret;
+}
+
+static void unfinished( void **state )
+{
+    struct pe_bytes file = make_pe( MAKE_OVERLAY ), other = make_pe( MAKE_OVERLAY ), out;
+    struct pe_bytes none = { (BYTE *)"", 0 };
+    struct pe_report report;
+    size_t head;
+
+    (void)state;
+    out = install( &file, &report );
+    for (head = 0x200; head < out.size; head += 0x100)
+        assert_true( is_unfinished( &out, head, &file, &file ) );
+    for (head = 0x200; head < file.size; head += 0x100)
+        assert_true( is_unfinished( &file, head, &out, &file ) );
+    assert_true( is_unfinished( &out, out.size, &none, &file ) );
+    assert_true( is_unfinished( &file, 0x300, &none, &file ) );
+    assert_false( is_unfinished( &file, file.size, &none, &file ) );
+    ((IMAGE_NT_HEADERS64 *)(other.data + ((IMAGE_DOS_HEADER *)other.data)->e_lfanew))->FileHeader.TimeDateStamp ^= 1;
+    assert_false( is_unfinished( &other, other.size, &none, &file ) );
+    other.data[other.size - 1] ^= 1;
+    assert_false( is_unfinished( &other, other.size, &none, &file ) );
+    free( file.data );
+    free( other.data );
+    free( out.data );
+}
+
+/* The record of a version to come is not one of ours, and no second shim is put on top. */
+static void another_version( void **state )
+{
+    struct pe_bytes file = make_pe( 0 ), out;
+    struct pe_report report;
+    struct pe pe;
+
+    (void)state;
+    out = install( &file, &report );
+    free( file.data );
+    assert_null( pe_parse( &pe, &out ) );
+    ((struct pe_record *)pe_find_record( &pe ))->version++;
+    pe_look( &out, make_digest, &report );
+    assert_int_equal( report.kind, PE_PLAIN );
+    expect_refused( out, "another version" );
+}
+
 /***********************************************************************
  * Wine's kernel32
  */
@@ -430,6 +486,8 @@ int main( void )
         cmocka_unit_test( refusals ),
         cmocka_unit_test( twice ),
         cmocka_unit_test( changed ),
+        cmocka_unit_test( unfinished ),
+        cmocka_unit_test( another_version ),
         cmocka_unit_test( forward ),
         cmocka_unit_test( forward_refused ),
     };

@@ -186,8 +186,29 @@ for gone in no yes; do
     cmp -s program.exe installed.exe && wrong "it was not interrupted in the file, backup gone: $gone"
     safe program.exe
 done
+# cut off, replaced by an update, put back by hand
+for what in "$original" installed.exe; do
+    head -c 3000 "$what" > program.exe
+    expect 2 'was interrupted, or the file was changed since then; the original of then is .*before-ums' "$umsrun" --status program.exe
+    expect 2 'the original is .*before-ums' "$umsrun" --uninstall program.exe
+done
+cp "$umsrun" program.exe
+expect 1 'it was replaced since --install .*before-ums is the original of then' "$umsrun" --status program.exe
+expect 2 'it was replaced since --install .*can be deleted' "$umsrun" --uninstall program.exe
+expect 2 'the original of an --install before .*program.exe was replaced; delete it' "$umsrun" --install program.exe --in-place --dlls "$shim"
+same program.exe "$umsrun"
+cp "$original" program.exe
+expect 1 'before-ums is a copy of it' "$umsrun" --status program.exe
+cp "$shim/ntdll_ums.dll" .
+expect 0 'the original already; deleted its copy' "$umsrun" --uninstall program.exe
+[ ! -e program.exe.before-ums ] && [ -e ntdll_ums.dll ] || wrong "not only the backup was deleted: $(ls)"
+grep -q 'kernel32_ums.dll stay' "$dir/out" || wrong 'nothing said of the DLLs'
+rm ntdll_ums.dll
+same program.exe "$original"
+expect 1 'UMS is not installed in it' "$umsrun" --status program.exe
+expect 2 'does not have the shim in it' "$umsrun" --uninstall program.exe
 # no room: it goes on as it was
-rm program.exe.before-ums
+rm -f program.exe.before-ums
 cp "$original" program.exe
 touch -d '2010-01-02 03:04:05' program.exe
 crash full work/program.exe --install program.exe --in-place --dlls "$shim"

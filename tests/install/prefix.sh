@@ -97,11 +97,13 @@ cmp "$system32/kernel32.dll" "$dir/before.dll" || failed=1
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
 cp "$dir/before.dll" "$dir/back.dll"
 mv "$dir/back.dll" "$system32/kernel32.dll"
+expect 2 'a part of it is still there' "$umsrun" --prefix-status
 expect 0 'what was left' "$umsrun" --uninstall-prefix
 [ ! -e "$system32/kernel32_ums.dll" ] || wrong 'a DLL was left behind, with the setting'
 expect 1 'UMS is not installed in it' "$umsrun" --uninstall-prefix
 # or if only a setting is left
 run reg add "$overrides" /v kernel32 /d native,builtin /f
+expect 2 'a part of it is still there' "$umsrun" --prefix-status
 expect 0 'what was left' "$umsrun" --uninstall-prefix
 run reg query "$overrides"
 grep -q kernel32 "$dir/out" && wrong 'a setting was left behind'
