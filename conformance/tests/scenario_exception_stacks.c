@@ -222,7 +222,7 @@ START_TEST( scenario_exception_overflow_again )
 /* ---- the stack overflows in a system call: the kernel has a stack of its own, so it overflows before
    or behind the call [seen on Wine; guess for Windows] ---- */
 
-static HANDLE called;
+static HANDLE called, also_called;
 static int which_call;
 
 static void call_something( void )
@@ -230,7 +230,16 @@ static void call_something( void )
     if (which_call == 0) SetEvent( called );
     else if (which_call == 1) Sleep( 0 );
     else if (which_call == 2) WaitForSingleObject( called, 0 );
-    else SwitchToThread();
+    else if (which_call == 3) SwitchToThread();
+    else if (which_call == 4) SignalObjectAndWait( called, also_called, 0, FALSE );
+    else
+    {
+        HANDLE both[2];
+
+        both[0] = also_called;
+        both[1] = called;
+        WaitForMultipleObjects( 2, both, which_call == 5, 0 );
+    }
 }
 
 static void __attribute__((noinline)) overflow_in_calls( void *depth )
@@ -298,7 +307,7 @@ static void __attribute__((noinline)) call_far_below( void )
     volatile char *lowest = alloca( OWN_STACK - 0x1000 - OWN_LEFT - 0x100 );
 
     *lowest = 1;
-    for (which_call = 0; which_call < 4; which_call++) call_something();
+    for (which_call = 0; which_call < 7; which_call++) call_something();
     tally.handled++;
 }
 
@@ -326,7 +335,9 @@ static DWORD own_stack_body( struct kit_worker *worker )
 START_TEST( scenario_exception_own_stack )
 {
     called = CreateEventW( NULL, FALSE, FALSE, NULL );
+    also_called = CreateEventW( NULL, FALSE, FALSE, NULL );
     run_faults( own_stack_body );
     check_handled( 1 );
     CloseHandle( called );
+    CloseHandle( also_called );
 }

@@ -283,26 +283,48 @@ static ums_status take( struct ums_object *o, const struct object_thread *waiter
     return 0;
 }
 
-/* Takes what the wait is for: the first object that is signalled, or all of them at once. Returns 0
-   if it has to wait. */
-static int satisfy( struct object_wait *wait, ums_status *status )
+/* The objects of a wait: pointers one after another, or in its links. No copy of them is made, because it would be on
+   a stack that may have little left. */
+struct wanted
+{
+    struct ums_object *const *first;
+    size_t   stride;                            /* in bytes */
+    uint32_t count;
+    int      all;
+};
+
+static struct ums_object *wanted_at( const struct wanted *wanted, uint32_t i )
+{
+    return *(struct ums_object *const *)((const char *)wanted->first + i * wanted->stride);
+}
+
+/* Takes what is wanted: the first object that is signalled, or all of them at once. Returns 0 if the waiter has to
+   wait. */
+static int satisfy( const struct wanted *wanted, const struct object_thread *waiter, ums_status *status )
 {
     uint32_t i;
 
     *status = STATUS_SUCCESS;                   /* STATUS_WAIT_0 */
-    for (i = 0; i < wait->count; i++)
+    for (i = 0; i < wanted->count; i++)
     {
-        if (is_signalled( wait->links[i].object, &wait->waiter ) == !wait->all) break;
+        if (is_signalled( wanted_at( wanted, i ), waiter ) == !wanted->all) break;
     }
-    if (wait->all)
+    if (wanted->all)
     {
-        if (i < wait->count) return 0;
-        for (i = 0; i < wait->count; i++) *status |= take( wait->links[i].object, &wait->waiter );
+        if (i < wanted->count) return 0;
+        for (i = 0; i < wanted->count; i++) *status |= take( wanted_at( wanted, i ), waiter );
         return 1;
     }
-    if (i == wait->count) return 0;
-    *status = (ums_status)i | take( wait->links[i].object, &wait->waiter );
+    if (i == wanted->count) return 0;
+    *status = (ums_status)i | take( wanted_at( wanted, i ), waiter );
     return 1;
+}
+
+static int satisfy_wait( struct object_wait *wait, ums_status *status )
+{
+    const struct wanted wanted = { &wait->links[0].object, sizeof(*wait->links), wait->count, (int)wait->all };
+
+    return satisfy( &wanted, &wait->waiter, status );
 }
 
 /* Satisfies waits in the order of the queue while the object is signalled. A wait for all of
@@ -319,7 +341,7 @@ void ums_object_hand_out( struct ums_object *o )
         struct object_wait *wait = link->wait;
 
         next = link->next;
-        if (!ums_object_waiter_stands( wait ) && satisfy( wait, &status )) ums_object_end_wait( wait, status );
+        if (!ums_object_waiter_stands( wait ) && satisfy_wait( wait, &status )) ums_object_end_wait( wait, status );
     }
 }
 
@@ -360,17 +382,15 @@ int ums_object_release( struct ums_object *o, uint32_t count, int32_t *before )
 
 /* ---- waits ---- */
 
-int ums_object_wait( struct ums_object *const *wanted, uint32_t count, int all, int poll,
+int ums_object_wait( struct ums_object *const *objects, uint32_t count, int all, int poll,
                      const struct object_thread *self, struct ums_context *worker,
                      struct object_wait **ret, ums_status *status )
 {
-    struct object_link links[OBJECT_WAITS_MAX];
-    struct object_wait now = { .all = (uint32_t)all, .count = count, .links = links,
-                               .waiter = *self }, *wait;
+    const struct wanted wanted = { objects, sizeof(*objects), count, all };
+    struct object_wait *wait;
     uint32_t i;
 
-    for (i = 0; i < count; i++) links[i].object = wanted[i];
-    if (satisfy( &now, status )) return 1;
+    if (satisfy( &wanted, self, status )) return 1;
     *status = STATUS_TIMEOUT;
     if (poll) return 1;
     *status = STATUS_NO_MEMORY;
@@ -380,8 +400,8 @@ int ums_object_wait( struct ums_object *const *wanted, uint32_t count, int all, 
     for (i = 0; i < count; i++)
     {
         wait->links[i].wait = wait;
-        wait->links[i].object = wanted[i];
-        append( &wanted[i]->waits, &wait->links[i] );
+        wait->links[i].object = objects[i];
+        append( &objects[i]->waits, &wait->links[i] );
     }
     *ret = wait;
     return 0;
