@@ -330,26 +330,34 @@ static int restore( const struct job *job, const struct program *program,
     return 0;
 }
 
+static int take_out( const struct job *job, const struct pe_bytes *bytes, const struct pe_bytes *original,
+                     DWORD flags )
+{
+    struct program program;
+    WCHAR dir[LONG_PATH];
+    int ret;
+
+    folder_of( job->path, dir );
+    if (check_folder( dir, L"nothing was changed; make it writable first" )
+        || open_program( &program, job->path, bytes ))
+        return EXIT_FAILED;
+    ret = restore( job, &program, bytes, original );
+    close_program( &program );
+    if (!ret) clean_folder( job, flags );
+    return ret;
+}
+
 static int uninstall( const struct job *job )
 {
     struct pe_bytes bytes, original = { 0 };
-    struct program program;
     struct pe_report report;
-    WCHAR dir[LONG_PATH];
     const char *error;
     int ret;
 
     if (read_file( job->path, &bytes )) return EXIT_FAILED;
     pe_look( &bytes, NULL, &report );
-    folder_of( job->path, dir );
     if ((error = pe_restore( &bytes, file_digest, &original ))) ret = cannot_restore( job, &bytes, error );
-    else ret = check_folder( dir, L"nothing was changed; make it writable first" );
-    if (!ret && !(ret = open_program( &program, job->path, &bytes )))
-    {
-        ret = restore( job, &program, &bytes, &original );
-        close_program( &program );
-        if (!ret) clean_folder( job, report.flags );
-    }
+    else ret = take_out( job, &bytes, &original, report.flags );
     free_bytes( &bytes );
     free_bytes( &original );
     return ret;
