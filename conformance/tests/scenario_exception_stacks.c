@@ -283,7 +283,7 @@ START_TEST( scenario_exception_overflow_in_calls )
 /* ---- a stack that the program made, as coroutines have: the guard page below it is the program's ---- */
 
 #define OWN_STACK 0x6000
-#define OWN_LEFT  4096                          /* what the calls may take at most; the system takes none */
+#define OWN_LEFT  4096                          /* what the calls may take at most; Windows' kernel takes none [guess] */
 
 void run_on_stack( void *top, void (*function)( void ) );
 __asm__( ".globl run_on_stack\n"

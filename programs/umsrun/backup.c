@@ -16,7 +16,7 @@ void backup_name( const WCHAR *path, WCHAR *backup )
     wcscat( wcscpy( backup, path ), L".before-ums" );
 }
 
-/* Under Wine a name finds either file. */
+/* Under Wine a name finds either file. BACKUP: it can be read. */
 BOOL is_others( const WCHAR *backup )
 {
     WCHAR real[LONG_PATH + 20];
@@ -32,9 +32,10 @@ enum backup_state backup_state( const WCHAR *path, const struct pe_bytes *file )
     enum backup_state ret;
 
     backup_name( path, backup );
-    if (!file_exists( backup ) || is_others( backup ) || try_read_file( backup, &original ))
-        return BACKUP_NONE;
-    if (same_bytes( file, &original )) ret = BACKUP_SAME;
+    if (!file_exists( backup )) return BACKUP_NONE;
+    if (try_read_file( backup, &original )) return BACKUP_NEEDED;       /* another user's: not known, so not to be deleted */
+    if (is_others( backup )) ret = BACKUP_NONE;
+    else if (same_bytes( file, &original )) ret = BACKUP_SAME;
     else ret = pe_is_unfinished( file, &original ) ? BACKUP_NEEDED : BACKUP_OLD;
     free_bytes( &original );
     return ret;

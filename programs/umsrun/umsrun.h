@@ -112,16 +112,17 @@ enum backup_state
 {
     BACKUP_NONE,
     BACKUP_SAME,            /* the file is the original */
-    BACKUP_NEEDED,          /* the file is unfinished: half written, or changed */
+    BACKUP_NEEDED,          /* the file is unfinished: half written, or changed; or the backup cannot be read */
     BACKUP_OLD,             /* the file is another version of the program, or another program */
 };
 
 void backup_name( const WCHAR *path, WCHAR *backup );       /* 20 more characters at most */
 enum backup_state backup_state( const WCHAR *path, const struct pe_bytes *file );
 BOOL is_others( const WCHAR *backup );      /* does it belong to a program whose name differs in case only? */
-int make_backup( const struct program *program, const struct pe_bytes *original, BOOL *made );
+int make_backup( const struct program *program, const struct pe_bytes *original, BOOL *made );  /* *MADE: there was none */
 void take_date( const struct program *program, const WCHAR *backup );
-int delete_same_backup( const WCHAR *path );
+int delete_same_backup( const WCHAR *path );        /* BACKUP_SAME: nothing else is left to do */
+/* Prints NAME, as the user wrote it, and ERROR, the rest of a sentence; and what the backup is, if there is one. */
 int refuse( const WCHAR *name, const WCHAR *path, const struct pe_bytes *file, const char *error );
 int not_installed( const WCHAR *path, const struct pe_bytes *file );        /* the status for --status */
 

@@ -192,6 +192,12 @@ for what in "$original" installed.exe; do
     expect 2 'was interrupted, or the file was changed since then; the original of then is .*before-ums' "$umsrun" --status program.exe
     expect 2 'the original is .*before-ums' "$umsrun" --uninstall program.exe
 done
+# a backup that only another user may read may be needed
+chmod 000 program.exe.before-ums
+expect 2 'the original of then is .*before-ums' "$umsrun" --status program.exe
+[ "$(wc -l < "$dir/out")" = 1 ] || wrong 'more than one line'
+expect 2 'the original is .*before-ums' "$umsrun" --uninstall program.exe
+chmod 600 program.exe.before-ums
 cp "$umsrun" program.exe
 expect 1 'it was replaced since --install .*before-ums is the original of then' "$umsrun" --status program.exe
 expect 2 'it was replaced since --install .*can be deleted' "$umsrun" --uninstall program.exe
