@@ -149,9 +149,9 @@ static void tell_objects( const struct hook *hook )
     choose( "objects", "kernel", !!why, why ? "it works everywhere" : "UMS_LOCAL_OBJECTS asks for another" );
 }
 
-static int start_carry( const struct hook *hook, const char **why )
+static int start_carry( const struct hook *hook, int if_faster, const char **why )
 {
-    ums_carry = !(*why = ke_probe_carry());
+    ums_carry = !(*why = ke_probe_carry( if_faster ));
     if (ums_carry) may_have_objects( hook );
     if (ums_carry && ums_hook_unix_install( why ) && hook->install( why )) return 1;
     ums_carry = 0;
@@ -159,8 +159,8 @@ static int start_carry( const struct hook *hook, const char **why )
 }
 
 /* Choose the engine before the hook is installed, because the hook needs to know it. In case of doubt
-   it is handoff, which works everywhere, unless the user asked for carry. NULL: *why says what does
-   not fit. */
+   it is handoff, which works everywhere, unless the user asked for carry. So it is where carry would be
+   slower. NULL: *why says what does not fit. */
 static const char *start_engine( const struct hook *hook, const char **why )
 {
     const char *wanted = ums_setting_text( SETTING_ENGINE ), *unseen;
@@ -168,7 +168,7 @@ static const char *start_engine( const struct hook *hook, const char **why )
 
     if (!lstrcmpA( wanted, "handoff" ))
         choose( "engine", "carry", 0, "UMS_ENGINE asks for another" );
-    else if (start_carry( hook, why ))
+    else if (start_carry( hook, any, why ))
     {
         choose( "engine", "carry", 1, any ? "the faster one, and a trial went well"
                                           : "UMS_ENGINE asks for it, and a trial went well" );

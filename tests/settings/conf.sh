@@ -24,7 +24,7 @@ start Game.exe UMS_HOOK=
 ended 0 0 'nothing is set'
 
 # profile before file, environment before profile; names of programs have no capital letters
-conf '# what everybody gets' 'UMS_HOOK = stubs' '' '[game.EXE]' 'UMS_ENGINE=handoff' \
+conf '# what everybody gets' 'UMS_HOOK = stubs' 'UMS_ENGINE = carry' '' '[game.EXE]' 'UMS_ENGINE=handoff' \
     '[somebody.exe]' 'UMS_ENGINE=nonsense' 'UMS_KEY=nobody looks'
 active Game.exe 'engine=handoff hook=stubs'
 active other.exe 'engine=carry hook=stubs'
@@ -39,14 +39,14 @@ said 'no GS to be set' '^ums: active, engine=handoff .* host=wine-[^ ]*$'
 
 # the program's folder counts, not the one that we are in
 mkdir elsewhere
-conf 'UMS_ENGINE=handoff'
-(cd elsewhere && start ../Game.exe UMS_LOG=info && cp out err log .. && echo "$got" > ../got)
+conf 'UMS_HOOK=stubs'
+(cd elsewhere && start ../Game.exe UMS_LOG=info UMS_ENGINE=carry && cp out err log .. && echo "$got" > ../got)
 got=$(cat got)
 ended 0 1 'from another folder'
-said 'from another folder' 'engine=handoff'
+said 'from another folder' 'hook=stubs'
 mv ums.conf elsewhere
-(cd elsewhere && start ../Game.exe UMS_LOG=info && cp out err log .. && echo "$got" > ../got)
-said 'one in the current folder' 'engine=carry'
+(cd elsewhere && start ../Game.exe UMS_LOG=info UMS_ENGINE=carry && cp out err log .. && echo "$got" > ../got)
+said 'one in the current folder' 'hook=dispatcher'
 
 # what is not understood is said, and left out
 conf 'UMS_ENGIN=carry' 'UMS_GRACE_US=soon' 'off with his head'

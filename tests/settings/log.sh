@@ -18,7 +18,7 @@ count()
 # level VALUE WARNINGS BANNERS TRACES
 level()
 {
-    start odd.exe UMS_PARK=bench "UMS_LOG=$1"
+    start odd.exe UMS_PARK=bench UMS_ENGINE=carry "UMS_LOG=$1"
     [ "$got" = 0 ] || wrong "UMS_LOG=$1: status $got"
     [ "$(count UMS_PARK=bench)" = "$2" ] || wrong "UMS_LOG=$1: expected $2 warnings"
     [ "$(count '^ums: active, engine=carry hook=dispatcher')" = "$3" ] || wrong "UMS_LOG=$1: expected $3 banners"
@@ -26,7 +26,7 @@ level()
     [ "$(wc -l < log)" = $(($2 + $3 + $4)) ] || wrong "UMS_LOG=$1: other lines"
 }
 
-# odd: three calls fail (api), one hook is found, one variable is set
+# odd: three calls fail (api), one hook is found, two variables are set
 level none 0 0 0
 level err 0 0 0
 level warn 1 0 0
@@ -35,7 +35,7 @@ level info 1 1 0
 level 1 1 1 0
 level none,trace+api 0 0 3
 level info,trace+hook 1 1 1
-level trace,info+api 1 1 2
+level trace,info+api 1 1 3
 said 'where a setting is from' ':trace:settings: UMS_LOG=trace,info+api (environment)$'
 start odd.exe UMS_LOG=loud
 ended 0 1 'no level'
@@ -69,7 +69,7 @@ file="odd-$(sed -n 's/^process \([0-9]*\).*/\1/p' out)-%.log"
 [ -s "$file" ] || wrong "there is no $file, but $(ls)"
 tr -d '\r' < "$file" | cmp - log || wrong 'the file and the console differ'
 mkdir logs
-conf 'UMS_LOG_FILE=logs/%e.log' 'UMS_LOG=info'
+conf 'UMS_LOG_FILE=logs/%e.log' 'UMS_LOG=info' 'UMS_ENGINE=handoff'
 (cd logs && start ../odd.exe UMS_GS=auto)
 start odd.exe UMS_GS=auto
 [ "$(grep -c '^ums: active' logs/odd.log)" = 2 ] || wrong 'not two lines beside ums.conf'

@@ -32,8 +32,8 @@ END
 chmod +x with_rights not_told
 run=$PWD/with_rights
 
-conf 'UMS_ENGINE=handoff' 'root:x:0:0'
-export UMS_LOG=info UMS_HOOK=stubs "UMS_LOG_FILE=Z:$dir/log-file"
+conf 'UMS_HOOK=stubs' 'root:x:0:0'
+export UMS_LOG=info UMS_ENGINE=handoff "UMS_LOG_FILE=Z:$dir/log-file"
 start odd.exe RIGHTS=
 ended 0 2 'its own rights'
 said 'its own rights' 'ums.conf line 2: ' 'root:x:0:0'
@@ -44,7 +44,7 @@ rm log-file
 start odd.exe 'RIGHTS=setpriv --egid 65534 --keep-groups'
 ended 0 2 'more rights'
 said 'more rights' 'UMS_LOG_FILE is not followed' 'more rights'
-said 'more rights' 'active, engine=carry hook=stubs'
+said 'more rights' 'active, engine=handoff hook=dispatcher'
 [ ! -e log-file ] || wrong 'more rights: a file'
 
 unshare --mount true 2> err || { cat err; exit "$([ $failed != 0 ] && echo 1 || echo 77)"; }
@@ -61,9 +61,9 @@ tells()
     done
 }
 
-tells '' '^engine  *handoff: UMS_ENGINE asks for it' 'ums.conf was read'
+tells '' '^hook  *stubs: UMS_HOOK asks for it' 'ums.conf was read'
 [ -s log-file ] || wrong 'umsinfo, its own rights: no file'
 rm -f log-file
-tells ./not_told '^engine  *carry' 'UMS_LOG_FILE is not followed'
+tells ./not_told '^hook  *dispatcher' 'UMS_LOG_FILE is not followed'
 [ ! -e log-file ] || wrong 'rights that cannot be found out: a file'
 exit $failed

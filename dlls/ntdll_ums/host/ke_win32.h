@@ -45,9 +45,9 @@ int ke_parks_outside( void );                   /* ke_wait makes no NT call */
    another thread. Enters the kernel. */
 int ke_end_sleeper( struct ums_context *context, void *thread, uint32_t status );
 
-/* probe.c: NULL, or why workers cannot be carried here. Once, when the hook knows how to make
-   calls and before anybody runs under UMS. */
-const char *ke_probe_carry( void );
+/* probe.c: NULL, or why workers cannot be carried here; with if_faster also why they should not be. Once,
+   when the hook knows how to make calls and before anybody runs under UMS. */
+const char *ke_probe_carry( int if_faster );
 
 /* The user part that switch_x86_64.S draws; w->sp points at it. */
 struct ke_user_part

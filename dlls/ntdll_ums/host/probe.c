@@ -13,7 +13,8 @@
  *  - the scheduler's TEB, put into GS, is good for a system call in between;
  *  - a stack that is not the thread's grows as if it were (ke_exception.c);
  *  - there is no shadow stack;
- *  - all registers of a worker that is stopped in its code can be saved.
+ *  - all registers of a worker that is stopped in its code can be saved;
+ *  - if nobody has asked for it: it is faster than handoff.
  *
  * Then a user part is made by hand and carried, with a TEB that is a copy.
  */
@@ -70,6 +71,30 @@ static int kernel_keeps_gs( void )
     uint64_t auxv[AUXV_MOST], caps;
 
     return auxv_find( auxv, ke_linux_auxv( auxv ), AUXV_HWCAP2, &caps ) && (caps & HWCAP2_FSGSBASE);
+}
+
+#define GS_TRIES 8                              /* anything may come between: the least counts */
+#define GS_DEAR  20                             /* 2 us, in units of 100 ns */
+
+/* A round of a worker that is carried writes GS twice, and so does each call that its scheduler's thread makes for it. handoff writes it
+   never, and its round takes 4.4 us on the fastest host that was measured (docs/performance.md). So where GS is dear, carry is not
+   the faster one [seen: 8.8 us on a guest that has to ask the machine below]. A machine that is only busy does not make all tries slow. */
+static const char *probe_gs_cost( void )
+{
+    static char text[96];
+    int64_t begin, took, least = INT64_MAX;
+    void *teb = NtCurrentTeb();
+    int i;
+
+    for (i = 0; i < GS_TRIES; i++)
+    {
+        begin = ke_clock();
+        ums_set_teb( teb );
+        if ((took = ke_clock() - begin) < least) least = took;
+    }
+    if (least <= GS_DEAR) return NULL;
+    _snprintf( text, sizeof(text) - 1, "a system call that sets GS takes %lu ns here, so carry would be slower", (unsigned long)least * 100 );
+    return text;
 }
 
 /* Does rdgsbase or wrgsbase fault? The kernel has to allow both. */
@@ -208,7 +233,7 @@ static const char *probe_sleep( void )
     return text;
 }
 
-const char *ke_probe_carry( void )
+const char *ke_probe_carry( int if_faster )
 {
     const char *why;
     uint64_t ssp = 0;
@@ -218,5 +243,6 @@ const char *ke_probe_carry( void )
     if (ssp || ums_shadow_stacks()) return "shadow stacks are on";
     if (!ke_exceptions_seen()) return "the host's signal handlers are not known";
     if ((why = probe_xsave()) || (why = probe_gs())) return why;
+    if (if_faster && ums_gs_by_syscall && (why = probe_gs_cost())) return why;
     return try_to_carry();
 }
