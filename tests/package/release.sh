@@ -57,7 +57,7 @@ WINEDEBUG=-all "${WINE:-wine}" hello.exe > "$tmp/out" 2>&1 || die "hello.exe in 
 grep -q '^restored ' "$tmp/out" || die 'umsrun --uninstall-prefix'
 cd /
 "$umsrun" > "$tmp/out" 2>&1 || die "umsrun without a program: status $?"
-grep -q '^engine: \(carry\|handoff\)' "$tmp/out" || die 'the demo does not say which engine it has'
+grep -q "^engine: $("$here/../auto_engine.py")" "$tmp/out" || die 'the demo does not say which engine it has'
 [ -e "$HOME/.wine/.update-timestamp" ] || die 'no prefix was made'
 (cd "$tmp" && "$umsrun" hello.exe) > "$tmp/out" 2>&1 || die "umsrun hello.exe: status $?"
 grep -q 'tick tock' "$tmp/out" || die 'hello.exe printed'
