@@ -7,6 +7,7 @@
  */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#include <stdlib.h>
 #include <wchar.h>
 
 #include "private/inject.h"
@@ -59,13 +60,12 @@ static BOOL limit( HANDLE job, DWORD flags )
 }
 
 /* If umsrun is killed, the program ends too. At a normal end that limit of the job is removed, so
- * processes that stay in the background live on. */
-static HANDLE tie_to_us( HANDLE process )
+ * processes that stay in the background live on. NULL: no job can be had. */
+static HANDLE create_tie( void )
 {
     HANDLE job = CreateJobObjectW( NULL, NULL );
 
-    if (job && !(limit( job, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE ) &&
-                 AssignProcessToJobObject( job, process )))
+    if (job && !limit( job, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE ))
     {
         CloseHandle( job );
         job = NULL;
@@ -96,23 +96,62 @@ static BOOL is_own_title( const WCHAR *title )
     return title && len && len < ARRAYSIZE(self) && !_wcsicmp( title, self );
 }
 
-static BOOL start( const WCHAR *path, WCHAR *command_line, PROCESS_INFORMATION *info )
+/* The process is in JOB from its first moment on: whenever umsrun is killed, it leaves no suspended process behind. */
+static LPPROC_THREAD_ATTRIBUTE_LIST tie_list( HANDLE *job )
 {
-    STARTUPINFOW startup;
-    BOOL started = FALSE;
+    LPPROC_THREAD_ATTRIBUTE_LIST list;
+    SIZE_T size = 0;
+
+    InitializeProcThreadAttributeList( NULL, 1, 0, &size );
+    if (!*job || !(list = malloc( size ))) return NULL;
+    if (InitializeProcThreadAttributeList( list, 1, 0, &size )
+        && UpdateProcThreadAttribute( list, 0, PROC_THREAD_ATTRIBUTE_JOB_LIST, job, sizeof(*job), NULL, NULL ))
+        return list;
+    free( list );
+    return NULL;
+}
+
+static BOOL create( const WCHAR *path, WCHAR *command_line, STARTUPINFOEXW *startup, PROCESS_INFORMATION *info )
+{
+    DWORD flags = CREATE_SUSPENDED | (startup->lpAttributeList ? EXTENDED_STARTUPINFO_PRESENT : 0);
+    BOOL created = FALSE;
     int tries;
 
-    GetStartupInfoW( &startup );
-    if (is_own_title( startup.lpTitle )) startup.lpTitle = NULL;
-    startup.lpReserved = NULL;              /* lpReserved2, open files of the C runtime, is passed on */
+    startup->StartupInfo.cb = startup->lpAttributeList ? sizeof(*startup) : sizeof(startup->StartupInfo);
     /* On Wine 8.0 one start in thousands fails with ERROR_INTERNAL_ERROR, also without the shim: its heap covers
      * an address that Wine needs (docs/wine.md). No code of the program has run, so try again, and say so. */
-    for (tries = 0; !started && tries < 3; tries++)
+    for (tries = 0; !created && tries < 3; tries++)
     {
-        started = CreateProcessW( path, command_line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL,
-                                  NULL, &startup, info );
-        if (!started && GetLastError() != ERROR_INTERNAL_ERROR) break;
-        if (!started && tries < 2) tell( L"a start was lost (error 1359), it is made again" );
+        created = CreateProcessW( path, command_line, NULL, NULL, TRUE, flags, NULL, NULL, &startup->StartupInfo, info );
+        if (!created && GetLastError() != ERROR_INTERNAL_ERROR) break;
+        if (!created && tries < 2) tell( L"a start was lost (error 1359), it is made again" );
+    }
+    return created;
+}
+
+/* Windows before 10 cannot create a process in a job [doc]: the process is assigned afterwards. Before Windows 8, which has
+ * nested jobs, that fails too if umsrun is in a job itself [doc]. */
+static BOOL start( const WCHAR *path, WCHAR *command_line, HANDLE *job, PROCESS_INFORMATION *info )
+{
+    STARTUPINFOEXW startup = { 0 };
+    BOOL started;
+
+    GetStartupInfoW( &startup.StartupInfo );
+    if (is_own_title( startup.StartupInfo.lpTitle )) startup.StartupInfo.lpTitle = NULL;
+    startup.StartupInfo.lpReserved = NULL;      /* lpReserved2, open files of the C runtime, is passed on */
+    if ((startup.lpAttributeList = tie_list( job )))
+    {
+        started = create( path, command_line, &startup, info );
+        DeleteProcThreadAttributeList( startup.lpAttributeList );
+        free( startup.lpAttributeList );
+        if (started) return TRUE;
+        startup.lpAttributeList = NULL;
+    }
+    started = create( path, command_line, &startup, info );
+    if (started && *job && !AssignProcessToJobObject( *job, info->hProcess ))
+    {
+        CloseHandle( *job );
+        *job = NULL;
     }
     return started;
 }
@@ -132,7 +171,7 @@ static void tell_missing_dlls( const WCHAR *name, const WCHAR *path )
 static HANDLE program;
 
 /* Ctrl-C and Ctrl-Break are for the program. At the end of a console, a session or the system the system ends this process
- * when this returns, and with it goes the program (tie_to_us), which is told of it now [doc; not run: Wine tells of Ctrl-C only]. */
+ * when this returns, and with it goes the program (create_tie), which is told of it now [doc; not run: Wine tells of Ctrl-C only]. */
 static BOOL WINAPI leave_it_to_program( DWORD event )
 {
     if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) WaitForSingleObject( program, INFINITE );
@@ -148,8 +187,8 @@ int run_program( const WCHAR *name, const WCHAR *path, WCHAR *command_line )
     HANDLE job;
 
     if (check_machine() || check_program( name, path ) || find_shim( dir )) return EXIT_FAILED;
-    if (!start( path, command_line, &info )) return cannot_start( name, GetLastError() );
-    job = tie_to_us( info.hProcess );
+    job = create_tie();
+    if (!start( path, command_line, &job, &info )) return cannot_start( name, GetLastError() );
     if ((error = inject_process( info.hProcess, dir, INJECT_REQUIRED )))
     {
         TerminateProcess( info.hProcess, EXIT_FAILED );

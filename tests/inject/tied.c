@@ -1,16 +1,18 @@
 /*
- * tied UMSRUN: a program that umsrun started ends when umsrun is killed; when umsrun ends by itself,
- * what the program has started and left running goes on.
+ * tied UMSRUN: a program that umsrun started ends when umsrun is killed, also in the middle of starting it; when umsrun
+ * ends by itself, what the program has started and left running goes on.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include <windows.h>
+#include <tlhelp32.h>
 #include <string.h>
 
 #include "test.h"
 
 #define PATIENCE 120000                 /* for what must come; nothing is concluded from less */
+#define STARTS   40                     /* that are killed; without the care one in eight leaves a program behind [seen] */
 
 static char self[MAX_PATH];
 
@@ -91,6 +93,51 @@ static void check_killed( const char *umsrun, const char *id )
     TerminateProcess( program, 1 );
 }
 
+/* How many processes of this program there are but for this one. END: they are ended. */
+static int others_of_us( BOOL end )
+{
+    HANDLE snapshot = CreateToolhelp32Snapshot( TH32CS_SNAPPROCESS, 0 );
+    PROCESSENTRY32 entry = { .dwSize = sizeof(entry) };
+    const char *name = strrchr( self, '\\' ) + 1;
+    HANDLE process;
+    int count = 0;
+    BOOL more;
+
+    for (more = Process32First( snapshot, &entry ); more; more = Process32Next( snapshot, &entry ))
+    {
+        if (_stricmp( entry.szExeFile, name ) || entry.th32ProcessID == GetCurrentProcessId()) continue;
+        count++;
+        if (!end || !(process = OpenProcess( PROCESS_TERMINATE, FALSE, entry.th32ProcessID ))) continue;
+        TerminateProcess( process, 1 );
+        CloseHandle( process );
+    }
+    CloseHandle( snapshot );
+    return count;
+}
+
+/* At each moment from before the program's process is made to some time after the program runs. No moment is proved to be
+ * met: it is a matter of how long a start takes here. */
+static void check_killed_early( const char *umsrun, const char *id )
+{
+    DWORD begin = GetTickCount(), whole, i;
+    HANDLE launcher = start_under( umsrun, "run", id );
+    int left;
+
+    ok( !WaitForSingleObject( event( "ready", id ), PATIENCE ), "the program does not start" );
+    whole = GetTickCount() - begin;
+    TerminateProcess( launcher, 1 );
+    for (i = 0; i < STARTS; i++)
+    {
+        launcher = start_under( umsrun, "run", id );
+        Sleep( whole * i / STARTS );
+        TerminateProcess( launcher, 1 );
+        CloseHandle( launcher );
+    }
+    for (begin = GetTickCount(); others_of_us( FALSE ) && GetTickCount() - begin < PATIENCE; ) Sleep( 20 );
+    left = others_of_us( TRUE );
+    ok( !left, "umsrun was killed while it started a program: %d of %d live on", left, STARTS );
+}
+
 static void check_left( const char *umsrun, const char *id )
 {
     HANDLE pong = event( "pong", id ), launcher = start_under( umsrun, "leave", id );
@@ -113,6 +160,8 @@ int main( int argc, char **argv )
     snprintf( id, sizeof(id), "%lu-a", GetCurrentProcessId() );
     check_killed( argv[1], id );
     snprintf( id, sizeof(id), "%lu-b", GetCurrentProcessId() );
+    check_killed_early( argv[1], id );
+    snprintf( id, sizeof(id), "%lu-c", GetCurrentProcessId() );
     check_left( argv[1], id );
     return test_end();
 }
