@@ -14,7 +14,8 @@
 #define PE_DIGEST_SIZE 32
 #define PE_HOST_SIZE   32
 
-#define PE_COPIED 0x1       /* umsrun has copied the DLLs to the program's folder */
+#define PE_COPIED      0x1  /* umsrun has copied the DLLs to the program's folder */
+#define PE_OWN_SETTING 0x2  /* the prefix had the setting *kernel32=builtin before */
 
 /* what the file is, for --status */
 enum pe_kind { PE_PLAIN, PE_PROGRAM, PE_KERNEL32 };

@@ -178,7 +178,7 @@ static int check_output( const struct job *job )
 
     if (len < 5 || lstrcmpiW( job->output + len - 4, L".exe" ))
         return fail( L"%ls: its name has to end with .exe, by which --uninstall of another program "
-                     L"finds out that the DLLs are still wanted", job->output );
+                     L"finds out that the DLLs are still wanted", shown( job->output ) );
     if (!job->in_place && file_exists( job->output ))
         return fail( L"%ls is there already; give another --output, or delete it", shown( job->output ) );
     folder_of( job->output, dir );

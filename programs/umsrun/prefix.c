@@ -23,10 +23,11 @@
 static const WCHAR overrides[] = L"Software\\Wine\\DllOverrides";
 
 /* values of that key; the prefix has both or neither */
+enum { KERNEL32, STAR };
 static const struct { const WCHAR *name, *value; } settings[] =
 {
-    { L"kernel32",  L"native,builtin" },
-    { L"*kernel32", L"builtin" },
+    [KERNEL32] = { L"kernel32",  L"native,builtin" },
+    [STAR]     = { L"*kernel32", L"builtin" },
 };
 
 /* what is there */
@@ -136,6 +137,22 @@ static BOOL is_wines_own( const struct prefix *prefix )
     return prefix->file.size > 0x50 && !memcmp( prefix->file.data + 0x40, "Wine builtin DLL", 16 );
 }
 
+/* Is only a part of the installation there? Wine's own kernel32.dll may have been put back, or an
+ * installation has failed in the middle. */
+static BOOL has_remains( const struct prefix *prefix )
+{
+    return is_wines_own( prefix ) && (is_set( prefix, KERNEL32 ) || has_dlls( prefix->system32 ));
+}
+
+/* Has the user set "*kernel32" as we need it? Before the first installation nobody else has; later its record says so. Of
+ * "kernel32" nobody can tell: as we need it, it is the remains of an installation. */
+static BOOL star_is_users( const struct prefix *prefix )
+{
+    if (!is_set( prefix, STAR )) return FALSE;
+    if (prefix->report.kind == PE_KERNEL32) return (prefix->report.flags & PE_OWN_SETTING) != 0;
+    return !has_remains( prefix );
+}
+
 /* FILE: the file that is in system32 now. */
 static void tell_if_late( const struct pe_bytes *file )
 {
@@ -177,7 +194,7 @@ static int take_settings( const struct prefix *prefix )
 
     for (i = 0; i < ARRAYSIZE(settings); i++)
     {
-        if (!is_set( prefix, i )) continue;
+        if (!is_set( prefix, i ) || (i == STAR && star_is_users( prefix ))) continue;
         error = RegDeleteKeyValueW( HKEY_CURRENT_USER, overrides, settings[i].name );
         if (error) return setting_failed( i, error );
     }
@@ -210,6 +227,7 @@ static int install( struct prefix *prefix )
 
     if (check_prefix( prefix ) || find_shim( shim )) return EXIT_FAILED;
     snprintf( request.host, sizeof(request.host), "%s", prefix->version );
+    if (star_is_users( prefix )) request.flags |= PE_OWN_SETTING;
     if ((error = pe_forward( &prefix->wine, &request, &made, &report )))
         return fail( L"Wine's kernel32.dll %hs", error );
     if (!(ret = copy_dlls( shim, prefix->system32, &copied )))
@@ -235,13 +253,6 @@ static int install( struct prefix *prefix )
 /***********************************************************************
  * --uninstall-prefix, --prefix-status
  */
-
-/* Is only a part of the installation there? Wine's own kernel32.dll may have been put back, or an
- * installation has failed in the middle. */
-static BOOL has_remains( const struct prefix *prefix )
-{
-    return is_wines_own( prefix ) && (is_set( prefix, 0 ) || has_dlls( prefix->system32 ));
-}
 
 /* The settings come first: without them programs load Wine's own kernel32, whatever is in system32. The
  * file is restored from the Wine that runs now; ours was made from it, unless Wine was updated. */
@@ -295,9 +306,9 @@ static int status( const struct prefix *prefix )
     if (!is_of_this_wine( prefix ))
         ret = wrong( L"Wine was updated since, and programs run with the kernel32.dll of before" );
     if (prefix->report.changed) ret = wrong( L"its kernel32.dll was changed since" );
-    if (!is_set( prefix, 0 ))
+    if (!is_set( prefix, KERNEL32 ))
         ret = wrong( L"its setting kernel32=native,builtin is gone, so nothing of it is used" );
-    else if (!is_set( prefix, 1 ))
+    else if (!is_set( prefix, STAR ))
         ret = wrong( L"its setting *kernel32=builtin is gone, so a kernel32.dll beside a program is taken" );
     if (find_shim( shim )) return EXIT_FAILED;
     for (i = 0; i < SHIM_FILES; i++)

@@ -10,6 +10,7 @@
  */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#include <winternl.h>
 #include <sddl.h>
 #include <string.h>
 #include <wchar.h>
@@ -75,21 +76,34 @@ BOOL is_for_all( const WCHAR *path )
 /***********************************************************************
  * where it is
  */
+/* "\\?\..." Wine's GetFinalPathNameByHandleW takes 260 characters at most, and what it asks takes more [read and seen]. */
+static BOOL final_path( HANDLE file, WCHAR *path )
+{
+    NTSTATUS (WINAPI *query)( HANDLE, OBJECT_INFORMATION_CLASS, void *, ULONG, ULONG * );
+    static struct { UNICODE_STRING name; WCHAR text[LONG_PATH]; } found;
+    DWORD len = GetFinalPathNameByHandleW( file, path, LONG_PATH, 0 );
+
+    if (len && len < LONG_PATH) return TRUE;
+    query = (void *)GetProcAddress( GetModuleHandleW( L"ntdll.dll" ), "NtQueryObject" );
+    if (!on_wine() || query( file, ObjectNameInformation, &found, sizeof(found) - sizeof(WCHAR), NULL )) return FALSE;
+    if (!found.name.Buffer || wcsncmp( found.name.Buffer, L"\\??\\", 4 )) return FALSE;
+    wcscat( wcscpy( path, L"\\\\?\\" ), found.name.Buffer + 4 );
+    return TRUE;
+}
+
 int real_path( WCHAR *path )
 {
     static WCHAR real[LONG_PATH];
     HANDLE file = CreateFileW( path, GENERIC_READ,
                                FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
                                OPEN_EXISTING, 0, NULL );
-    BOOL drive;
-    DWORD len;
+    BOOL drive, known;
 
     if (file == INVALID_HANDLE_VALUE) return fail_with_error( path, GetLastError() );
-    len = GetFinalPathNameByHandleW( file, real, ARRAYSIZE(real), 0 );
+    known = final_path( file, real );
     CloseHandle( file );
-    if (!len || len >= ARRAYSIZE(real))
-        return fail( L"%ls: cannot find out which file this is; give its path without links",
-                     shown( path ) );
+    if (!known)
+        return fail( L"%ls: cannot find out which file this is; move it to a folder with a shorter path", shown( path ) );
     drive = !wcsncmp( real, L"\\\\?\\", 4 ) && real[5] == ':';      /* \\?\Z:\... */
     wcscpy( path, drive ? real + 4 : real );
     return 0;

@@ -105,7 +105,8 @@ const WCHAR *shown( const WCHAR *path )
 
     get_unix_name = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ),
                                             "wine_get_unix_file_name" );
-    if (!get_unix_name || !path[0] || path[1] != ':' || !(unix_name = get_unix_name( path )))
+    if (!get_unix_name || (wcsncmp( path, L"\\\\?\\", 4 ) && (!path[0] || path[1] != ':'))
+        || !(unix_name = get_unix_name( path )))
         return path;
     len = MultiByteToWideChar( CP_UTF8, 0, unix_name, -1, name, LONG_PATH );
     HeapFree( GetProcessHeap(), 0, unix_name );

@@ -55,6 +55,17 @@ expect 0 'installed UMS into' "$umsrun" --install private.exe
 is private_ums.exe 755
 expect 2 'its copy .*private_ums.exe has' "$umsrun" --uninstall private.exe
 
+# ---- a long path: Windows' functions have taken 260 characters for long ----
+long=$(printf '%0150d' 0)
+fresh program.exe
+mkdir -p "$long/$long"
+mv program.exe "$long/$long/"
+expect 0 'installed UMS into' "$umsrun" --install "$long/$long/program.exe" --in-place
+expect 0 'UMS is installed in it' "$umsrun" --status "$long/$long/program.exe"
+expect 0 "restored the original $dir/work/$long/$long/program.exe" "$umsrun" --uninstall "$long/$long/program.exe"
+same "$long/$long/program.exe" "$original"
+[ "$(ls "$long/$long")" = program.exe ] || wrong "something was left behind: $(ls "$long/$long")"
+
 # ---- links ----
 fresh real.exe
 mkdir other

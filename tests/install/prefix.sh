@@ -81,6 +81,16 @@ grep -q kernel32 "$dir/out" && wrong 'a setting was left behind'
 expect 1 'no User-Mode Scheduling here' "$hello"
 expect 1 'UMS is not installed in it' "$umsrun" --uninstall-prefix
 
+# a setting of the user's that is what we need is the user's afterwards, too
+run reg add "$overrides" /v '*kernel32' /d builtin /f
+expect 0 'every 64-bit program' "$umsrun" --install-prefix
+expect 0 'every 64-bit program' "$umsrun" --install-prefix       # again
+expect 0 "restored $dir/prefix-$wine" "$umsrun" --uninstall-prefix
+run reg query "$overrides"
+grep -q '\*kernel32.*builtin' "$dir/out" || wrong "a setting of the user's was removed"
+grep -q 'native' "$dir/out" && wrong 'a setting was left behind'
+run reg delete "$overrides" /v '*kernel32' /f
+
 # undone without umsrun, as docs/troubleshooting.md says: without the setting Wine takes its own kernel32
 expect 0 'every 64-bit program' "$umsrun" --install-prefix
 UMS_TEST_OVERRIDES=kernel32=b run reg delete "$overrides" /v kernel32 /f
