@@ -37,6 +37,31 @@ bool waits;
 byte seq;
 byte barred;                                    /* suspensions and holds */
 
+/* Each change of it but that of SEQ alone. With TRANSITIONS pan says from what to what, in the numbers of ums.pml, for
+   tests/tie/transitions.py. A worker that is BLOCKED here is PREEMPTED, too. */
+#ifdef TRANSITIONS
+c_decl {
+    static unsigned char noted[64][64];
+    static int as_in_ums( int i )
+    {
+        return (i & 15) | ((i & 15) == 7 || (i & 16) ? 64 : 0) | (i & 16 ? 8192 : 0) | (i & 32 ? 512 : 0);
+    }
+    static void __attribute__((destructor)) print_noted( void )
+    {
+        int i, j;
+        for (i = 0; i < 64; i++)
+            for (j = 0; j < 64; j++)
+                if (noted[i][j]) printf( "word %d %d\n", as_in_ums( i ), as_in_ums( j ) );
+    }
+}
+hidden byte was, is;
+#define NUMBER  (state == QUEUED -> 2 : (state == READY -> 3 : (state == CARRIED -> 4 : (state == BLOCKED -> 7 : 8))))
+#define WORD    (NUMBER + (waits -> 16 : 0) + (barred -> 32 : 0))
+#define CHANGE( steps )  d_step { was = WORD; steps; is = WORD; c_code { noted[was][is] = 1; }; was = 0; is = 0 }
+#else
+#define CHANGE( steps )  steps
+#endif
+
 bool alert;
 mtype wait_for = FOR_ALERT;
 byte deadline;                                  /* 0: none */
@@ -63,17 +88,14 @@ inline end_wait( seen )
 #else
         :: state == BLOCKED && waits && seq == seen ->
 #endif
-            waits = false;
             if
 #ifdef MISTAKE_QUEUES_SUSPENDED
             :: true ->
 #else
+            :: barred -> CHANGE( waits = false )
             :: !barred ->
 #endif
-                assert( !barred ); state = QUEUED; mine = true
-#ifndef MISTAKE_QUEUES_SUSPENDED
-            :: else
-#endif
+                assert( !barred ); CHANGE( state = QUEUED; waits = false ); mine = true
             fi
         :: else
         fi
@@ -102,7 +124,7 @@ inline queue_stopped()
 #else
         :: state == BLOCKED && !barred && !waits ->
 #endif
-            state = QUEUED; waits = false; mine = true
+            CHANGE( state = QUEUED; waits = false ); mine = true
         :: else
         fi
     }
@@ -120,11 +142,11 @@ inline wait_for_turn()
     do
     :: atomic { linked -> linked = false;
         if
-        :: state == QUEUED -> state = READY
+        :: state == QUEUED -> CHANGE( state = READY )
         :: else -> assert( state == DEAD ); over = true; goto the_end
         fi };
         if
-        :: atomic { state == READY && !barred -> seq++; state = CARRIED }; break
+        :: atomic { state == READY && !barred -> seq++; CHANGE( state = CARRIED ) }; break
         :: state == DEAD
         fi
     od
@@ -134,7 +156,7 @@ inline wait_for_turn()
 inline give_way()
 {
     do
-    :: atomic { barred && state == CARRIED -> state = BLOCKED };
+    :: atomic { barred && state == CARRIED -> CHANGE( state = BLOCKED ) };
         queue_stopped();
         wait_for_turn()
     :: else -> break
@@ -149,7 +171,7 @@ inline worker_waits( what, until )
 #ifdef MISTAKE_EXPECTS_BEFORE_STATE
     look = next_look;
 #endif
-    atomic { seq++; state = BLOCKED; waits = true; own = seq };
+    atomic { seq++; CHANGE( state = BLOCKED; waits = true ); own = seq };
 #ifndef MISTAKE_NO_SECOND_LOOK
     if
     :: wait_for == FOR_ALERT ->
@@ -267,8 +289,8 @@ proctype suspender()
 {
     bool mine;
 
-    barred++;
-    atomic { barred--; mine = false };
+    CHANGE( barred++ );
+    atomic { CHANGE( barred-- ); mine = false };
 #ifndef MISTAKE_RESUME_QUEUES_NOT
     queue_stopped()
 #endif
@@ -279,17 +301,17 @@ proctype killer()
 {
     bool mine, push_it;
 
-    barred++;
+    CHANGE( barred++ );
     atomic
     {
         state != CARRIED || over ->
         if
-        :: over -> barred--; goto the_end
+        :: over -> CHANGE( barred-- ); goto the_end
 #ifdef MISTAKE_KILL_PUSHES_QUEUED
-        :: !over -> state = DEAD; push_it = true
+        :: !over -> CHANGE( state = DEAD ); push_it = true
 #else
-        :: !over && state == QUEUED -> state = DEAD
-        :: !over && state != QUEUED -> state = DEAD; push_it = true
+        :: !over && state == QUEUED -> CHANGE( state = DEAD )
+        :: !over && state != QUEUED -> CHANGE( state = DEAD ); push_it = true
 #endif
         fi
     };
@@ -297,7 +319,7 @@ proctype killer()
     :: push_it -> push()
     :: else
     fi;
-    barred--;
+    CHANGE( barred-- );
 the_end:
     skip
 }

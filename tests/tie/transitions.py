@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""transitions.py --write|--check MODELS WORLD...: the table of the changes of a worker's state word that the model makes,
-tests/tie/transitions.h. MODELS is build/tests/model, where each WORLD's run has left them (tests/model/run.sh).
+"""transitions.py --write|--check MODELS WORLD...: the table of the changes of a worker's state word that the models make,
+tests/tie/transitions.h. MODELS is build/tests/model, where each WORLD's run has left them (tests/model/run.sh). Of worlds
+waits_... those count that begin or end a wait, or happen in one; ums.pml has the others.
 transitions.py seen LOGS: whether each line of untied.h is there for something. LOGS is a folder of what the white-box tests
 have done; says how many of the model's changes none of them makes, too.
 
@@ -14,7 +15,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 TABLE = HERE / 'transitions.h'
 HEAD = '''/*
- * How the model (tests/model/ums.pml) changes the state word of a worker: from what to what. A count is one flag here.
+ * How the models (tests/model/ums.pml, waits.pml) change the state word of a worker: from what to what. A count is one flag here.
  * Written by transitions.py; the test model.tie compares.
  *
  * Copyright 2026 the UMS shim authors
@@ -25,11 +26,29 @@ HEAD = '''/*
 # as in ums.pml
 STATES = ['NONE', 'STARTING', 'QUEUED', 'READY', 'CARRIED', 'RUNNING', 'INKERNEL', 'BLOCKED', 'DEAD']
 FLAGS = [(16, 'HOME'), (32, 'STOPPED'), (64, 'PREEMPTED'), (128 | 256, 'SUSPENDING'), (512 | 1024, 'SUSPENDED'),
-         (2048, 'HOLD'), (4096, 'FOREIGN')]
+         (2048, 'HOLD'), (4096, 'FOREIGN'), (8192, 'WAITS')]
+HOME, WAITS, CARRIED, RUNNING = 16, 8192, STATES.index('CARRIED'), STATES.index('RUNNING')
 
 
 def name(word):
     return '|'.join([STATES[word & 15]] + [flag for bits, flag in FLAGS if word & bits])
+
+
+def with_either_engine(before, after):
+    """waits.pml has one engine: with the other the worker runs at home, and may have to stay there."""
+    if before & 15 == CARRIED:
+        home = before - CARRIED + RUNNING
+        return [(before, after), (home, after), (home, after | HOME)]
+    return [(before, after), (before | HOME, after | HOME)]
+
+
+def changes_in(world, text):
+    for before, after in re.findall(r'word (\d+) (\d+)', text):
+        before, after = int(before), int(after)
+        if not world.startswith('waits'):
+            yield before, after
+        elif (before | after) & WAITS:
+            yield from with_either_engine(before, after)
 
 
 def table(models, worlds):
@@ -39,8 +58,8 @@ def table(models, worlds):
             text = (models / world / 'words').read_text()
         except OSError as error:
             sys.exit(f'transitions.py: the model was not run in the world {world}: {error}')
-        for before, after in re.findall(r'word (\d+) (\d+)', text):
-            before, after = name(int(before)), name(int(after))
+        for before, after in changes_in(world, text):
+            before, after = name(before), name(after)
             if before != after:
                 lines.add(f'TRANSITION( {before}, {after} )\n')
     return HEAD + ''.join(sorted(lines))

@@ -1,6 +1,6 @@
 /*
- * Judges how the core changes the state words of workers: each change has to be one that the model makes
- * (tests/model/ums.pml, transitions.h), or one that is not modelled and says why (untied.h). Linked to white-box tests whose
+ * Judges how the core changes the state words of workers: each change has to be one that a model makes
+ * (tests/model/ums.pml, waits.pml; transitions.h), or one that is not modelled and says why (untied.h). Linked to white-box tests whose
  * sources were compiled with word_log.h; the process fails at its end.
  *
  * Copyright 2026 the UMS shim authors
@@ -142,11 +142,11 @@ static void __attribute__((destructor)) judge( void )
         print( stderr, from );
         fputs( " to ", stderr );
         print( stderr, to );
-        fputs( ", which the model does not do: correct the code, or the model (model.tie then says how to take it\n"
+        fputs( ", which no model does: correct the code, or a model (model.tie then says how to take it\n"
                "over), or say in tests/tie/untied.h why it is not modelled\n", stderr );
     }
     if (log) fclose( log );
-    printf( "%d kinds of changes of state words, %d of them unknown to the model\n", made, unknown );
+    printf( "%d kinds of changes of state words, %d of them unknown to the models\n", made, unknown );
     fflush( NULL );
     if (!made || unknown) _exit( 1 );
 }
