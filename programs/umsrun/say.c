@@ -94,21 +94,38 @@ int fail_with_error( const WCHAR *what, DWORD error )
     return fail( L"%ls: %ls", shown( what ), error_text( error, what ) );
 }
 
+/* Wine gives a name to what exists, and to what may be made in a folder that exists. */
+static BOOL find_unix_name( char *(CDECL *get_unix_name)( const WCHAR * ), const WCHAR *path, WCHAR *name )
+{
+    char *unix_name = get_unix_name( path );
+
+    if (!unix_name) return FALSE;
+    if (!MultiByteToWideChar( CP_UTF8, 0, unix_name, -1, name, LONG_PATH )) name[0] = 0;
+    HeapFree( GetProcessHeap(), 0, unix_name );
+    return name[0] != 0;
+}
+
 const WCHAR *shown( const WCHAR *path )
 {
     static WCHAR names[4][LONG_PATH];
     static unsigned int next;
+    WCHAR *name = names[next++ % ARRAYSIZE(names)], folder[LONG_PATH];
     char *(CDECL *get_unix_name)( const WCHAR * );
-    WCHAR *name = names[next++ % ARRAYSIZE(names)];
-    char *unix_name;
-    int len;
+    size_t len = wcslen( path ), used;
 
     get_unix_name = (void *)GetProcAddress( GetModuleHandleW( L"kernel32.dll" ),
                                             "wine_get_unix_file_name" );
-    if (!get_unix_name || (wcsncmp( path, L"\\\\?\\", 4 ) && (!path[0] || path[1] != ':'))
-        || !(unix_name = get_unix_name( path )))
+    if (!get_unix_name || len >= LONG_PATH || (wcsncmp( path, L"\\\\?\\", 4 ) && (!path[0] || path[1] != ':')))
         return path;
-    len = MultiByteToWideChar( CP_UTF8, 0, unix_name, -1, name, LONG_PATH );
-    HeapFree( GetProcessHeap(), 0, unix_name );
-    return len ? name : path;
+    wcscpy( folder, path );
+    while (!find_unix_name( get_unix_name, folder, name ))
+    {
+        while (len && folder[len - 1] != '\\') len--;
+        if (len <= 3) return path;      /* "Z:" means the drive's current folder */
+        folder[--len] = 0;
+    }
+    for (used = wcslen( name ); path[len] && used < LONG_PATH - 1; len++)
+        name[used++] = path[len] == '\\' ? '/' : path[len];
+    name[used] = 0;
+    return name;
 }

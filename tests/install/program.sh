@@ -114,6 +114,7 @@ expect 0 'restored the original' "$umsrun" --uninstall program.exe
 expect 0 'restored the original' "$umsrun" --uninstall second.exe
 [ -e kernel32_ums.dll ] && [ -e ntdll_ums.dll ] || wrong 'DLLs were deleted that --install had not put there'
 rm -f kernel32_ums.dll ntdll_ums.dll
+expect 2 "^umsrun: $PWD/no/where/ntdll_ums.dll is missing" "$umsrun" --install program.exe --dlls no/where
 expect 2 "^umsrun: $PWD/saver.scr: its name has to end with .exe" "$umsrun" --install program.exe --output saver.scr
 
 # refused, with nothing left behind
