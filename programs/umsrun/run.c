@@ -135,6 +135,7 @@ static BOOL start( const WCHAR *path, WCHAR *command_line, HANDLE *job, PROCESS_
 {
     STARTUPINFOEXW startup = { 0 };
     BOOL started;
+    DWORD error;
 
     GetStartupInfoW( &startup.StartupInfo );
     if (is_own_title( startup.StartupInfo.lpTitle )) startup.StartupInfo.lpTitle = NULL;
@@ -142,9 +143,11 @@ static BOOL start( const WCHAR *path, WCHAR *command_line, HANDLE *job, PROCESS_
     if ((startup.lpAttributeList = tie_list( job )))
     {
         started = create( path, command_line, &startup, info );
+        error = GetLastError();
         DeleteProcThreadAttributeList( startup.lpAttributeList );
         free( startup.lpAttributeList );
-        if (started) return TRUE;
+        SetLastError( error );
+        if (started || error == ERROR_INTERNAL_ERROR) return started;       /* that was tried often enough */
         startup.lpAttributeList = NULL;
     }
     started = create( path, command_line, &startup, info );
