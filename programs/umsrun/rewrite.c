@@ -76,7 +76,8 @@ BOOL is_for_all( const WCHAR *path )
 /***********************************************************************
  * where it is
  */
-/* "\\?\..." Wine's GetFinalPathNameByHandleW takes 260 characters at most, and what it asks takes more [read and seen]. */
+
+/* PATH begins with \\?\ then. Wine's GetFinalPathNameByHandleW takes 260 characters at most, its NtQueryObject takes more [seen]. */
 static BOOL final_path( HANDLE file, WCHAR *path )
 {
     NTSTATUS (WINAPI *query)( HANDLE, OBJECT_INFORMATION_CLASS, void *, ULONG, ULONG * );

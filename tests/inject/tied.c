@@ -13,7 +13,7 @@
 #include "test.h"
 
 #define PATIENCE 120000                 /* for what must come; nothing is concluded from less */
-#define STARTS   40                     /* that are killed; without the care one in eight leaves a program behind [seen] */
+#define STARTS   40                     /* that are killed; without the care 5 to 9 leave a program behind [seen] */
 
 static char self[MAX_PATH];
 
