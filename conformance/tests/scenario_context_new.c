@@ -160,6 +160,120 @@ START_TEST( scenario_context_new_elsewhere )
     }
 }
 
+/* ---- its start routine and parameter are in Rcx and Rdx until it begins; loaders and injectors rely on it [guess for workers; seen: a
+   plain thread that is made suspended, Wine 8.0, 10.0] ---- */
+
+static struct
+{
+    LPTHREAD_START_ROUTINE routine;
+    void *param;
+} as_made;
+static volatile LONG detours;
+
+static DWORD WINAPI detour( void *arg )
+{
+    InterlockedIncrement( &detours );
+    if (arg != &as_made || !pGetCurrentUmsThread()) return 5;
+    return as_made.routine( as_made.param );
+}
+
+static void take_detour( void )
+{
+    CONTEXT context;
+
+    ok( read_registers( 0, &context ), "GetThreadContext: error %lu\n", GetLastError() );
+    as_made.routine = (LPTHREAD_START_ROUTINE)context.Rcx;
+    as_made.param = (void *)context.Rdx;
+    context.Rcx = (ULONG_PTR)detour;
+    context.Rdx = (ULONG_PTR)&as_made;
+    ok( set_registers( 0, &context ), "SetThreadContext: error %lu\n", GetLastError() );
+    ok( read_registers( 0, &context ), "GetThreadContext: error %lu\n", GetLastError() );
+    unverified ok( context.Rcx == (ULONG_PTR)detour && context.Rdx == (ULONG_PTR)&as_made, "5 Rcx and Rdx are %llx and %llx\n",
+                   context.Rcx, context.Rdx );
+}
+
+static void check_detour( void )
+{
+    unverified ok( !detours && !ran[0], "5 it ran before it was executed\n" );
+    run_all( 1 );
+    unverified ok( detours == 1, "5 it began %ld times where it was set to\n", detours );
+}
+
+START_TEST( scenario_context_new_start_suspended )
+{
+    if (!begin_test( 1 ) || !make_suspended()) return;
+    take_detour();
+    ok( ResumeThread( workers[0].thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
+    ok( wait_for_item(), "it did not come to its list\n" );
+    check_detour();
+}
+
+START_TEST( scenario_context_new_start_parked )
+{
+    if (!begin_test( 1 ) || !make( 0 )) return;
+    ok( wait_for_item(), "it did not come to its list\n" );
+    take_detour();
+    check_detour();
+}
+
+/* The same before its thread runs at all: it goes there as a worker, when it is executed, and what was queued to it comes there. */
+static volatile LONG routines, landed_as_worker;
+
+static void CALLBACK count_routine( ULONG_PTR unused )
+{
+    (void)unused;
+    routines++;
+}
+
+static void landing_alertable( void )
+{
+    landed_as_worker = pGetCurrentUmsThread() == workers[0].context && pUmsThreadYield( NULL );
+    SleepEx( 0, TRUE );
+    InterlockedIncrement( &landed );
+    ExitThread( 3 );
+}
+
+START_TEST( scenario_context_new_sent_suspended )
+{
+    CONTEXT context;
+
+    if (!begin_test( 1 ) || !make_suspended()) return;
+    ok( QueueUserAPC( count_routine, workers[0].thread, 0 ), "QueueUserAPC: error %lu\n", GetLastError() );
+    ok( read_registers( 0, &context ), "GetThreadContext: error %lu\n", GetLastError() );
+    context.Rip = (ULONG_PTR)landing_alertable;
+    context.Rsp = (ULONG_PTR)&stack[sizeof(stack) - 0x28];
+    context.R12 = 12;
+    ok( set_registers( 0, &context ), "SetThreadContext: error %lu\n", GetLastError() );
+    memset( &context, 0, sizeof(context) );
+    ok( read_registers( 0, &context ), "GetThreadContext: error %lu\n", GetLastError() );
+    ok( context.Rip == (ULONG_PTR)landing_alertable && context.R12 == 12, "5 the registers read %llx and %llx\n", context.Rip,
+        context.R12 );
+    ok( ResumeThread( workers[0].thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
+    ok( wait_for_item(), "it did not come to its list\n" );
+    unverified ok( !landed && !routines, "5 it ran before it was executed\n" );
+    ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+    unverified ok( landed == 1 && landed_as_worker && !ran[0], "5 it landed %ld times, as a worker: %ld\n", landed,
+                   landed_as_worker );
+    unverified ok( routines == 1, "%ld APCs ran, expected 1\n", routines );
+    ok( worker_wait( &workers[0], WAIT_BOUND ) && worker_delete( &workers[0] ), "it did not end\n" );
+    sched_free( &sched );
+}
+
+/* It never goes there, and the next worker of its context does not either. */
+START_TEST( scenario_context_new_sent_killed )
+{
+    if (!begin_test( 1 ) || !make( 0 )) return;
+    ok( wait_for_item() && set_elsewhere( 0 ), "SetThreadContext: error %lu\n", GetLastError() );
+    ok( TerminateThread( workers[0].thread, 7 ), "TerminateThread: error %lu\n", GetLastError() );
+    ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+    ok( worker_wait( &workers[0], WAIT_BOUND ) && worker_delete( &workers[0] ), "it did not end\n" );
+    sched_free( &sched );
+    ok( !landed && !ran[0], "it landed %ld times, and ran %ld times\n", landed, ran[0] );
+    if (!begin_test( 1 ) || !make( 0 )) return;
+    run_all( 1 );
+    ok( !landed, "another worker landed there\n" );
+}
+
 static DWORD WINAPI set_on( void *arg )
 {
     CONTEXT context;

@@ -14,6 +14,7 @@
 #include <windows.h>
 #include <winternl.h>
 #include "core/ums_core.h"
+#include "host/first_apcs.h"
 #include "host/ke_win32.h"
 #include "host/thread.h"
 #include "thread.h"
@@ -22,14 +23,14 @@
 static DWORD WINAPI worker_thread( void *arg )
 {
     struct ums_context *w = arg;
-    LPTHREAD_START_ROUTINE start = (LPTHREAD_START_ROUTINE)w->start;
-    void *param = w->start_param;
     DWORD ret;
 
     ums_thread_release_stack();
-    ums_thread_set_start( (void *)start );
+    ums_thread_set_start( w->start );
     ums_worker_start( w );
-    ret = start( param );
+    ums_first_apcs_run( w );
+    ke_go_where_sent( w );
+    ret = ((LPTHREAD_START_ROUTINE)w->start)( w->start_param );     /* perhaps not those of its creation (ke_context.c) */
     ums_trace( "worker %p returns %lu", (void *)w, ret );
     return ret;
 }
@@ -37,9 +38,13 @@ static DWORD WINAPI worker_thread( void *arg )
 NTSTATUS ums_thread_bind( const UMS_CREATE_THREAD_ATTRIBUTES *attr, LPTHREAD_START_ROUTINE start,
                           void *param, struct ums_context **worker, LPTHREAD_START_ROUTINE *entry )
 {
+    NTSTATUS status;
+
     if (attr->UmsVersion != UMS_CONTEXT_VERSION) return STATUS_INVALID_PARAMETER;
     *entry = worker_thread;
-    return ums_worker_bind( attr->UmsContext, attr->UmsCompletionList, (void *)start, param, worker );
+    status = ums_worker_bind( attr->UmsContext, attr->UmsCompletionList, (void *)start, param, worker );
+    if (!status) ums_first_apcs_open( *worker );
+    return status;
 }
 
 void ums_thread_made( struct ums_context *worker, HANDLE thread )
@@ -53,5 +58,6 @@ void ums_thread_made( struct ums_context *worker, HANDLE thread )
 
 void ums_thread_unbind( struct ums_context *worker )
 {
+    ums_first_apcs_close( worker );
     ums_worker_unbind( worker );
 }

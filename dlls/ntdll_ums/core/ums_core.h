@@ -280,6 +280,7 @@ struct ums_context
                                                    with the lock of objects.c */
     _Atomic uint32_t mutants;                   /* so many local ones its thread owns, or a keeper
                                                    for it */
+    _Atomic(void *) first_apcs;                 /* kept for its first execution (host/first_apcs.c) */
 };
 
 /* ---- pool.c ---- */

@@ -31,6 +31,7 @@
 #include "core/ums_core.h"
 #include "asm_offsets.h"
 #include "syscalls/hook/native.h"
+#include "first_apcs.h"
 #include "ke_own.h"
 #include "ke_win32.h"
 
@@ -42,7 +43,12 @@
 
 #define ALL_REGISTERS (CONTEXT_CONTROL | CONTEXT_INTEGER | CONTEXT_FLOATING_POINT)
 
+#define START_ROOM 0x28                         /* of the stack: as behind a call, with the home space of the caller */
+#define FIRST_CONTROL_WORD 0x27f                /* of a new thread [doc: x64 calling convention] */
+#define FIRST_MXCSR 0x1f80
+
 NTSTATUS NTAPI NtContinue( CONTEXT *, BOOLEAN );
+__declspec(dllimport) void NTAPI RtlUserThreadStart( LPTHREAD_START_ROUTINE, void * );
 
 /* Copy the registers that flags ask for, except CS and SS. */
 static void copy_registers( CONTEXT *to, const CONTEXT *from, DWORD flags )
@@ -222,12 +228,51 @@ static void call_registers( struct ums_context *w, CONTEXT *context, int announc
     else if (w->set && ke_own( w )->set_for == place->returns) *context = *(const CONTEXT *)ke_own( w )->set;
 }
 
+/* The worker's maker may have asked too early: the host knows it since the thread runs. It has stopped by now. */
+static const NT_TIB *first_teb( struct ums_context *w )
+{
+    struct thread_basic_info info = { 0 };
+    HANDLE thread;
+
+    if (w->teb) return w->teb;
+    if (!(thread = OpenThread( THREAD_QUERY_INFORMATION, FALSE, atomic_load( &w->tid ) ))) return NULL;
+    NtQueryInformationThread( thread, ThreadBasicInformation, &info, sizeof(info), NULL );
+    CloseHandle( thread );
+    return info.teb;
+}
+
+/* Those of a worker that has not begun, whose thread is in the host's start code, or parked in ours: where the system has a new thread begin, in
+   RtlUserThreadStart, whose arguments are the start routine and its parameter [guess]. They are the same from the thread's creation on. */
+static void first_registers( struct ums_context *w, CONTEXT *context )
+{
+    const NT_TIB *teb;
+
+    if (ke_own( w )->sent)
+    {
+        copy_registers( context, ke_own( w )->set, ALL_REGISTERS );
+        return;
+    }
+    teb = first_teb( w );
+    context->Rip    = (ULONG_PTR)RtlUserThreadStart;
+    if (teb) context->Rsp = (ULONG_PTR)teb->StackBase - START_ROOM;
+    context->EFlags = ALWAYS_FLAGS;
+    context->Rcx    = (ULONG_PTR)w->start;
+    context->Rdx    = (ULONG_PTR)w->start_param;
+    context->Rax = context->Rbx = context->Rbp = context->Rsi = context->Rdi = context->R8 = context->R9 = 0;
+    context->R10 = context->R11 = context->R12 = context->R13 = context->R14 = context->R15 = 0;
+    memset( &context->FltSave, 0, sizeof(context->FltSave) );
+    context->FltSave.ControlWord = FIRST_CONTROL_WORD;
+    context->MxCsr = context->FltSave.MxCsr = FIRST_MXCSR;
+    context->FltSave.MxCsr_Mask  = 0xffff;
+}
+
 /* home: all registers of its thread, which become those of the program. given: as above. */
 static struct call_place find_registers( struct ums_context *w, CONTEXT *home, CONTEXT *given )
 {
     struct call_place place = { 0 };
 
-    if (ums_worker_is_carried( w )) carried_registers( w, home, given );
+    if (!ums_worker_has_begun( w )) first_registers( w, home );
+    else if (ums_worker_is_carried( w )) carried_registers( w, home, given );
     else if (w->preempted)
     {
         preempted_registers( w, home, 1 );
@@ -273,6 +318,13 @@ void ke_keep_registers( struct ums_context *w, CONTEXT *all )
     w->preempted = 1;
 }
 
+static int keep_set( struct ke_own *own, const CONTEXT *all )
+{
+    if (!own->set && !(own->set = VirtualAlloc( NULL, sizeof(*all), MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE ))) return 0;
+    memcpy( own->set, all, sizeof(*all) );
+    return 1;
+}
+
 /* For the end of a call, which returns with that stack pointer. They have a place of their own: in a callback or an APC of the call
    the worker may be preempted, and given registers for that. The worker is held and stands still, so only this thread writes
    here, and the worker reads it when it has been let go on (IF_SET): if it stands before its look, it sees all; behind it,
@@ -282,8 +334,7 @@ static int keep_for_call( struct ums_context *w, const CONTEXT *all, uintptr_t r
     struct ke_own *own = ke_own( w );
     const int again = w->set && own->set_for == returns;
 
-    if (!own->set && !(own->set = VirtualAlloc( NULL, sizeof(*all), MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE ))) return 0;
-    memcpy( own->set, all, sizeof(*all) );
+    if (!keep_set( own, all )) return 0;
     own->set_for = returns;
     if (!result || !again) own->set_all = !result;
     w->set = 1;
@@ -305,6 +356,41 @@ static ums_status set_debug_registers( void *thread, const CONTEXT *context )
     return ums_set_context_native( thread, &debug );
 }
 
+/* The worker is held, and has not begun. Its thread takes from here what it begins with, when it is executed for the first time: a start routine
+   and a parameter, or registers, if it is sent elsewhere. Of these the upper halves of YMM registers are left out. */
+static ums_status set_first_registers( struct ums_context *w, void *thread, CONTEXT *now, const CONTEXT *context )
+{
+    struct ke_own *own = ke_own( w );
+    CONTEXT wanted;
+
+    first_registers( w, now );
+    wanted = *now;
+    copy_registers( &wanted, context, context->ContextFlags );
+    own->sent = wanted.Rip != (ULONG_PTR)RtlUserThreadStart;
+    if (!own->sent)
+    {
+        w->start       = (void *)wanted.Rcx;
+        w->start_param = (void *)wanted.Rdx;
+    }
+    else if (!keep_set( own, &wanted ))
+    {
+        own->sent = 0;
+        return STATUS_NO_MEMORY;
+    }
+    return set_debug_registers( thread, context );
+}
+
+void ke_go_where_sent( struct ums_context *w )
+{
+    struct ke_own *own = ke_own( w );
+
+    if (!own->sent) return;
+    own->sent = 0;
+    ums_worker_go_home( w );
+    ke_keep_registers( w, own->set );
+    ke_continue( w );
+}
+
 /* A thread that another process has suspended in the middle of a quick call has Wine's registers only, and Wine has answered
    from there when all was read, so its in_call is set by then (ke_signal.c). Its handler goes on with the call. */
 ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CONTEXT *context, const CONTEXT *given )
@@ -317,6 +403,7 @@ ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CON
 
     now.ContextFlags = ALL_REGISTERS | CONTEXT_SEGMENTS;
     if ((status = ums_get_context_native( thread, &now ))) return status;
+    if (!ums_worker_has_begun( w )) return set_first_registers( w, thread, &now, context );
     parked = is_parked( w, &now );
     place = find_registers( w, &now, NULL );
     wanted = now;

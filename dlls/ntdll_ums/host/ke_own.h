@@ -34,7 +34,7 @@ struct ke_own
     uintptr_t set_for;                          /* what the stack pointer is when that call has returned */
     void     *set;                              /* a page with the CONTEXT; stays with the slot */
     uint32_t  set_all;                          /* Rax is one of them, and not the call's result */
-    uint32_t  pad;
+    uint32_t  sent;                             /* the worker has not begun, and begins with `set` */
 };
 
 _Static_assert( sizeof(struct ke_own) == KE_PART_SIZE, "ke.h" );

@@ -536,4 +536,5 @@ void ke_thread_renew( struct ums_context *context )
 {
     ke_thread_leaves( context );
     ke_killed_here( context, 0 );
+    ke_own( context )->sent = 0;
 }

@@ -91,6 +91,9 @@ ums_status ke_set_worker_context( struct ums_context *w, void *thread, const CON
 void ke_kept_registers( const struct ums_context *w, CONTEXT *context );
 void ke_keep_registers( struct ums_context *w, CONTEXT *all );
 
+/* On the worker's thread, when it is executed for the first time: was it sent elsewhere, then this does not return. */
+void ke_go_where_sent( struct ums_context *w );
+
 /* From assembly, when registers are kept for the end of a call: another call begins; one with that result returns. */
 void ke_call_begins( struct ums_context *w, uintptr_t returns );
 uint64_t ke_call_over( uint64_t result, uintptr_t returns );

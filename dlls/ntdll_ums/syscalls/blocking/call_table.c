@@ -24,6 +24,7 @@
 #include "core/ums_core.h"
 #include "syscalls/hook/hook.h"
 #include "factory/factory_host.h"
+#include "host/first_apcs.h"
 
 #define LOCAL( name, why )        { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, NULL, 0, 0, 0 },
 #define LOCAL_IF( name, cond, why ) { name, CALL_LOCAL, -1, -1, 0, cond, NULL, NULL, why, NULL, 0, 0, 0 },
@@ -75,6 +76,17 @@ static int own_process_basic( const struct ums_call *call )
 static int other_thread( const struct ums_call *call )
 {
     return call->args[0] != (uint64_t)-2;
+}
+
+/* The same, if the thread is no worker that has not begun (ums_special_queue_apc). */
+static int begun_thread( const struct ums_call *call )
+{
+    return other_thread( call ) && !ums_first_apcs_may_come();
+}
+
+static int may_not_have_begun( const struct ums_call *call )
+{
+    return ums_first_apcs_may_come() && call->args[1];
 }
 
 /* A timer with an APC routine belongs to the thread that sets it. */
@@ -205,7 +217,8 @@ const struct call_row ums_call_rows[] =
     LOCAL_HERE( "NtAlertThreadByThreadId", ums_here_alert,
                 "wakes a thread by its id: a futex of the process" )
     LOCAL_HERE( "NtAlertMultipleThreadByThreadId", ums_here_alert_many, "the same, several" )
-    LOCAL_IF( "NtQueueApcThread", other_thread, "one request; the caller is not recorded" )
+    { "NtQueueApcThread", CALL_LOCAL, -1, -1, 0, begun_thread, ums_special_queue_apc, may_not_have_begun,
+      "one request; the caller is not recorded", NULL, 0, 0, 0 },
     LOCAL( "NtSetEvent", "one request; an event knows no threads" )
     LOCAL( "NtResetEvent", "one request; an event knows no threads" )
     LOCAL( "NtClearEvent", "one request; an event knows no threads" )

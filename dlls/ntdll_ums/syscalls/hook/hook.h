@@ -217,6 +217,7 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
                               struct ums_context *self );
 uint64_t ums_special_resume( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self );
+uint64_t ums_special_queue_apc( const struct call_row *row, struct ums_call *call, struct ums_context *self );
 uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *call,
                                    struct ums_context *self );
 uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *call,

@@ -13,6 +13,7 @@
 #include <winternl.h>
 #include "core/ums_core.h"
 #include "host/asm_offsets.h"
+#include "host/first_apcs.h"
 #include "host/ke_timer.h"
 #include "host/ke_win32.h"
 #include "record/record_host.h"
@@ -188,6 +189,33 @@ uint64_t ums_special_continue( const struct call_row *row, struct ums_call *call
             leave_call( self, (const CONTEXT *)call->args[0] );
     }
     return (uint64_t)native( call );
+}
+
+/* An APC for a worker that has not begun is kept until then. A call that fails, fails at the host. The reference keeps the context from
+   being given to another worker meanwhile. */
+uint64_t ums_special_queue_apc( const struct call_row *row, struct ums_call *call,
+                                struct ums_context *self )
+{
+    const uint64_t apc[APC_WORDS] = { call->args[1], call->args[2], call->args[3], call->stack[0] };
+    enum first_apc kept = FIRST_APC_TOO_LATE;
+    struct ums_context *target;
+    uint32_t tid;
+
+    (void)row;
+    target = ums_context_of_handle( (HANDLE)call->args[0], self, &tid );
+    if (target && target != self && target->kind == CONTEXT_WORKER &&
+        ums_has_access( (HANDLE)call->args[0], THREAD_SET_CONTEXT ))
+    {
+        ums_hold_self( self, 1 );
+        if (ums_context_ref( target, tid ))
+        {
+            kept = ums_first_apc_keep( target, apc );
+            ums_context_unref( target );
+        }
+        ums_hold_self( self, -1 );
+    }
+    if (kept == FIRST_APC_NO_MEMORY) return (uint64_t)(NTSTATUS)STATUS_NO_MEMORY;
+    return kept == FIRST_APC_KEPT ? 0 : (uint64_t)native( call );
 }
 
 static uint64_t am_i_last( struct ums_call *call, struct ums_context *self )
