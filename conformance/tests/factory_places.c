@@ -252,3 +252,150 @@ START_TEST( factory_place_suspended )
     end_wait = end_suspension;
     run_both( &factory );
 }
+
+/* ---- suspended by another thread ---- */
+
+static volatile LONG spins, spin_on = 1;
+
+/* without a call, so it runs */
+static void spin_in_first( struct factory_worker *worker, const factory_packet *packet )
+{
+    (void)packet;
+    if (InterlockedCompareExchange( &in_first, 1, 0 )) return;
+    first_thread = worker->thread;
+    spins = 1;
+    while (spin_on) YieldProcessor();
+}
+
+/* No packet waits, one place is taken: nobody runs beside that one. */
+static void one_runs( struct factory *factory )
+{
+    const LONG handled = factory->handled;
+
+    in_first = spins = 0;
+    spin_on = 1;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory->handle ), STATUS_SUCCESS );
+    ok( factory_reach( &spins, 1 ), "3 nobody took it\n" );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory->handle ), STATUS_SUCCESS );
+    ok( factory_stays( &factory->handled, handled ), "3 more run than the port permits\n" );
+    spin_on = 0;
+    ok( factory_reach( &factory->handled, handled + 2 ), "3 %ld packets of %ld\n", factory->handled, handled + 2 );
+}
+
+/* 3 [doc: I/O Completion Ports] one that is suspended lets another one run, and has its place again when it runs on */
+START_TEST( factory_place_stopped )
+{
+    static struct factory factory;
+
+    factory.concurrency = 1;
+    factory.packet = spin_in_first;
+    if (!factory_open_with( &factory, 3 )) return;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &spins, 1 ), "3 nobody took it\n" );
+    ok( SuspendThread( first_thread ) == 0 && SuspendThread( first_thread ) == 1, "not suspended, error %lu\n", GetLastError() );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.handled, 1 ), "3 nobody ran in the place of a suspended thread\n" );
+    ok( factory_settle( factory.handle, 2, 3 ), "2.3 counters\n" );
+    ok( ResumeThread( first_thread ) == 2, "not resumed, error %lu\n", GetLastError() );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.handled, 2 ), "3 nobody ran in the place of a thread that is suspended once more\n" );
+    ok( factory_settle( factory.handle, 2, 3 ), "2.3 counters\n" );
+    ok( ResumeThread( first_thread ) == 1, "not resumed, error %lu\n", GetLastError() );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_stays( &factory.handled, 2 ), "3 another one runs beside it\n" );
+    spin_on = 0;
+    ok( factory_reach( &factory.handled, 4 ), "3 %ld packets of 4\n", factory.handled );
+    ok( factory_rest( factory.handle ), "2.3 counters\n" );
+    one_runs( &factory );
+    factory_close( &factory );
+}
+
+/* 3 ... and if nobody waits, the factory makes another one */
+START_TEST( factory_place_stopped_new )
+{
+    static struct factory factory;
+
+    factory.concurrency = 1;
+    factory.packet = spin_in_first;
+    if (!factory_open_with( &factory, 1 )) return;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &spins, 1 ), "3 nobody took it\n" );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( SuspendThread( first_thread ) == 0, "not suspended, error %lu\n", GetLastError() );
+    ok( factory_reach( &factory.handled, 1 ), "2.2 nobody was made for a packet that waits\n" );
+    ok( TerminateThread( first_thread, 3 ), "not terminated, error %lu\n", GetLastError() );
+    ok( factory_settle( factory.handle, 1, 1 ), "2.3 counters\n" );
+    one_runs( &factory );
+    factory_close( &factory );
+}
+
+static volatile LONG last_index;
+
+static void note_index( struct factory_worker *worker, const factory_packet *packet )
+{
+    (void)packet;
+    last_index = worker->index;
+}
+
+/* Whoever was the last to work waits for the shortest time. */
+static LONG release_one( struct factory *factory )
+{
+    const LONG handled = factory->handled;
+
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory->handle ), STATUS_SUCCESS );
+    unverified ok( factory_reach( &factory->handled, handled + 1 ), "3 %ld packets of %ld\n", factory->handled, handled + 1 );
+    return last_index;
+}
+
+/* 3 one that is suspended where it waits for work is given none [guess: a suspended thread waits for its resumption, and for nothing
+   else]; behind its resumption it is one of those that wait */
+START_TEST( factory_place_stopped_waiting )
+{
+    static struct factory factory;
+    LONG top, next;
+
+    factory.concurrency = 3;
+    factory.packet = note_index;
+    factory.max = 2;
+    if (!factory_open_with( &factory, 2 )) return;
+    top = release_one( &factory );
+    ok( factory_settle( factory.handle, 2, 2 ), "2.3 counters\n" );
+    ok( SuspendThread( factory.workers[top].thread ) == 0, "not suspended, error %lu\n", GetLastError() );
+    next = release_one( &factory );
+    unverified ok( next != top, "3 a suspended thread worked\n" );
+    ok( SuspendThread( factory.workers[!top].thread ) == 0, "not suspended, error %lu\n", GetLastError() );
+    ok( ResumeThread( factory.workers[top].thread ) == 1, "not resumed, error %lu\n", GetLastError() );
+    next = release_one( &factory );
+    unverified ok( next == top, "3 a suspended thread worked\n" );
+    ok( ResumeThread( factory.workers[!top].thread ) == 1, "not resumed, error %lu\n", GetLastError() );
+    ok( factory_settle( factory.handle, 2, 2 ), "2.3 counters\n" );
+    factory_close( &factory );
+}
+
+#define STOPS 300
+
+/* 3 at all moments of a thread that works and waits: no packet is lost, and no place */
+START_TEST( factory_place_stopped_often )
+{
+    static struct factory factory;
+    LONG i, made = 0;
+
+    factory.concurrency = 1;
+    factory.max = 2;
+    if (!factory_open_with( &factory, 2 )) return;
+    for (i = 0; i < STOPS; i++)
+    {
+        HANDLE thread = factory.workers[i % 2].thread;
+
+        for (; made < 4 * (i + 1); made++) pNtReleaseWorkerFactoryWorker( factory.handle );
+        run_us( i * 7 % 60 );
+        if (!ok( SuspendThread( thread ) == 0, "round %ld: not suspended, error %lu\n", i, GetLastError() )) break;
+        if (i % 3) made += !pNtReleaseWorkerFactoryWorker( factory.handle );
+        if (!ok( ResumeThread( thread ) == 1, "round %ld: not resumed, error %lu\n", i, GetLastError() )) break;
+    }
+    ok( factory_reach( &factory.handled, made ), "3 %ld packets of %ld\n", factory.handled, made );
+    ok( factory_settle( factory.handle, 2, 2 ), "2.3 counters\n" );
+    factory.packet = spin_in_first;
+    one_runs( &factory );
+    factory_close( &factory );
+}

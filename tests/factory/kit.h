@@ -54,6 +54,15 @@
     X( an_ended_hand_on_the_stack_is_passed_over ) \
     X( who_tells_of_an_ended_hand_has_done_all_else ) \
     X( who_left_its_wait_leaves_its_packet ) \
+    X( who_is_suspended_gives_its_place ) \
+    X( who_is_suspended_is_replaced ) \
+    X( who_is_suspended_in_a_call_is_blocked ) \
+    X( who_is_suspended_where_it_waits_is_passed_over ) \
+    X( who_was_passed_over_waits_again ) \
+    X( who_is_suspended_with_a_packet_keeps_it ) \
+    X( who_ends_suspended_has_given_its_place ) \
+    X( who_was_resumed_by_others_finds_its_mark ) \
+    X( who_changes_its_word_says_so ) \
     X( the_four_conditions ) \
     X( who_is_on_its_way_is_counted_on ) \
     X( the_manager_is_told_once ) \

@@ -512,8 +512,8 @@ static ums_status goes_without( struct ums_hand *h )
     return ums_guess.wait_shut;
 }
 
-int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct ums_packet *packets,
-                            uint32_t count, uint32_t *n, ums_status *status )
+static int wait_begin( struct ums_factory *f, struct ums_hand *h, struct ums_packet *packets, uint32_t count,
+                       uint32_t *n, ums_status *status )
 {
     const int first = atomic_load_explicit( &h->coming, memory_order_relaxed ) != 0;
 
@@ -533,12 +533,37 @@ int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct um
     return 1;
 }
 
+int ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct ums_packet *packets,
+                            uint32_t count, uint32_t *n, ums_status *status )
+{
+    int over;
+
+    ums_hand_changes( h );
+    over = wait_begin( f, h, packets, count, n, status );
+    ums_hand_changed( h, 0 );
+    return over;
+}
+
+/* It was woken to look, or resumed. If it was passed over while it was suspended, it is on the stack no more, and nobody finds it:
+   then it waits anew. 0: it sleeps on, or has been given a packet, which the sleep tells. */
+static int is_passed_over( struct ums_hand *h )
+{
+    const uint32_t word = atomic_load( &h->word );
+
+    return !(word & HAND_LINKED) && hand_state( word ) != HAND_GIVEN;
+}
+
 /* What follows the sleep. 0: the hand waits again. */
 static int is_over( struct ums_factory *f, struct ums_hand *h, enum hand_woken woken,
                     struct ums_packet *packets, uint32_t count, uint32_t *n, ums_status *status )
 {
     *status = STATUS_SUCCESS;
-    if (ums_factory_is_shut( f )) *status = goes_without( h );
+    if (woken == WOKEN_POKED)
+    {
+        if (!is_passed_over( h ) || !ums_hand_begin_wait( h )) return 0;
+        *n = ums_hand_take( h, packets, count );
+    }
+    else if (ums_factory_is_shut( f )) *status = goes_without( h );
     else if (woken == WOKEN_OVER && may_leave( f, h )) *status = STATUS_TIMEOUT;
     else if (woken == WOKEN_OVER && !ums_hand_begin_wait( h )) return 0;
     else *n = ums_hand_take( h, packets, count );
@@ -560,7 +585,9 @@ ums_status ums_factory_wait_end( struct ums_factory *f, struct ums_hand *h,
     {
         woken = ums_hand_sleep( h, atomic_load( &h->word ), idle_until( f, h, begin ) );
         ums_section_begin( &section );
-        over = woken != WOKEN_POKED && is_over( f, h, woken, packets, count, n, &status );
+        ums_hand_changes( h );
+        over = is_over( f, h, woken, packets, count, n, &status );
+        ums_hand_changed( h, 0 );
         ums_section_end( &section );
     }
     while (!over);
@@ -571,31 +598,43 @@ ums_status ums_factory_wait_end( struct ums_factory *f, struct ums_hand *h,
 
 int ums_hand_blocks( struct ums_hand *h )
 {
-    if (!ums_hand_block( h )) return 0;
-    ums_queue_check( h->queue );
-    return 1;
+    const uint32_t before = ums_hand_changes( h );
+    const int blocked = ums_hand_block( h );
+
+    ums_hand_changed( h, before );
+    if (blocked) ums_queue_check( h->queue );
+    return blocked;
 }
 
-int ums_hand_enters( struct ums_hand *h )
+static int enters( struct ums_hand *h )
 {
     const uint32_t word = atomic_load( &h->word );
 
     if (hand_state( word ) != HAND_RUNNING) return 0;
     /* Counted first: the manager takes it back where it finds the call too long. Nobody else changes the number while it runs. */
     if (!atomic_exchange( &h->entered, hand_call( word + HAND_SEQ ) )) atomic_fetch_add( &h->queue->in_kernel, 1 );
-    if (!ums_hand_enter_kernel( h ))
-    {
-        ums_hand_unwatched( h );
-        return 0;
-    }
-    ums_queue_check( h->queue );
-    return 1;
+    if (ums_hand_enter_kernel( h )) return 1;
+    ums_hand_unwatched( h );
+    return 0;
+}
+
+int ums_hand_enters( struct ums_hand *h )
+{
+    const uint32_t before = ums_hand_changes( h );
+    const int entered = enters( h );
+
+    ums_hand_changed( h, before );
+    if (entered) ums_queue_check( h->queue );
+    return entered;
 }
 
 void ums_hand_is_back( struct ums_hand *h )
 {
+    const uint32_t before = ums_hand_changes( h );
+
     ums_hand_unwatched( h );
     ums_hand_back( h );
+    ums_hand_changed( h, before );
 }
 
 /* watched is cleared before a last look: a hand that enters a call after that sets it again. */

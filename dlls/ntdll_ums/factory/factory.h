@@ -22,10 +22,12 @@
  *     RUNNING --waits in the kernel--> BLOCKED --over--> RUNNING                 the hand
  *     RUNNING --call that may block--> INKERNEL(seq) --returns--> RUNNING        the hand    \ one of them
  *     INKERNEL(seq) --takes too long--> BLOCKED                 the manager                  / wins the CAS
+ *     INKERNEL(seq) --is suspended--> BLOCKED                   the thread that suspends it
  *     any --the thread ends--> ENDED                            the hand, or the thread that ended it
  *     ENDED, not linked --> FREE                                the manager
  *
- * The queue's word counts hands in GIVEN, RUNNING and INKERNEL as running, and no others.
+ * The queue's word counts hands in GIVEN, RUNNING and INKERNEL as running, and no others; nor those that are HAND_SUSPENDED
+ * (factory_suspended.c).
  */
 #ifndef UMS_FACTORY_H
 #define UMS_FACTORY_H
@@ -63,6 +65,7 @@ enum hand_state
 
 #define HAND_STATE  0xffu
 #define HAND_LINKED 0x100u                      /* is on the stack of waiting hands */
+#define HAND_SUSPENDED 0x200u                   /* another thread has suspended its thread */
 #define HAND_SEQ    0x10000u                    /* one step of the call number */
 
 struct ums_hand
@@ -76,6 +79,7 @@ struct ums_hand
     _Atomic uint32_t unready;                   /* is counted in factory->starting */
     _Atomic uint32_t coming;                    /* is counted in factory->coming */
     _Atomic uint32_t entered;                   /* is counted in queue->in_kernel, for this call (hand_call); 0: is not */
+    _Atomic uint32_t changing;                  /* its thread changes the word and that of the queue */
     uint32_t guest;                             /* its thread was not made by the factory */
     uint32_t spins;                             /* how often it reads its word before it sleeps */
     _Atomic uint32_t gone;                      /* ended, and nobody uses it any more */
@@ -214,6 +218,7 @@ void ums_hand_back( struct ums_hand *h );
    call. */
 int  ums_hand_watch( struct ums_hand *h, int64_t grace );
 void ums_hand_unwatched( struct ums_hand *h );  /* it is in no call that somebody has to watch */
+void ums_hand_unwatch_call( struct ums_hand *h, uint32_t call );        /* or not in this one, if it is still in that */
 /* The thread of the hand has ended, or will end without calling us again. 0: this was known. */
 int  ums_hand_ended( struct ums_hand *h );
 /* Manager only: free the slot of an ended hand if it is on no stack any more. */
@@ -224,11 +229,29 @@ static inline enum hand_state hand_state( uint32_t word )
     return (enum hand_state)(word & HAND_STATE);
 }
 
+static inline uint32_t hand_with_state( uint32_t word, enum hand_state state )
+{
+    return (word & ~HAND_STATE) | state;
+}
+
 /* The number of the call that a hand with this word is in; not 0 */
 static inline uint32_t hand_call( uint32_t word )
 {
     return word / HAND_SEQ | 0x10000;
 }
+
+/* ---- factory_suspended.c ---- */
+
+/* The thread of the hand begins to change its word together with the queue's; has done so. before: what the first has returned, since
+   a call of ours that wakes the manager may come through the hook; 0 where a wait of the program begins or ends: what a wait that did not
+   return has left is over. */
+uint32_t ums_hand_changes( struct ums_hand *h );
+void ums_hand_changed( struct ums_hand *h, uint32_t before );
+int  ums_hand_is_changing( const struct ums_hand *h );
+/* Its thread was suspended, has stopped, and is not changing it. Returns the queue in which it has given its place, or NULL. The caller
+   calls ums_queue_check for that queue behind its turn. */
+struct ums_queue *ums_hand_suspended( struct ums_hand *h );
+void ums_hand_resumed( struct ums_hand *h );    /* its thread runs, or is about to */
 
 /* ---- factory.c ---- */
 

@@ -214,14 +214,10 @@ struct ums_hand *ums_hand_alloc( struct ums_factory *f, enum hand_state state )
     atomic_store( &h->coming, 0 );
     atomic_store( &h->entered, 0 );
     atomic_store( &h->gone, 0 );
+    atomic_store( &h->changing, 0 );
     /* the call numbers continue, so a late comer from the slot's former use finds no match */
-    atomic_store( &h->word, (atomic_load( &h->word ) & ~(HAND_STATE | HAND_LINKED)) | state );
+    atomic_store( &h->word, (atomic_load( &h->word ) & ~(HAND_STATE | HAND_LINKED | HAND_SUSPENDED)) | state );
     return h;
-}
-
-static uint32_t with_state( uint32_t word, enum hand_state state )
-{
-    return (word & ~HAND_STATE) | state;
 }
 
 /* Other threads may change the other bits meanwhile. 0 if it was in another state. */
@@ -230,7 +226,7 @@ static int hand_move( struct ums_hand *h, enum hand_state from, enum hand_state 
     uint32_t word = atomic_load( &h->word );
 
     do if (hand_state( word ) != from) return 0;
-    while (!atomic_compare_exchange_weak( &h->word, &word, with_state( word, to ) ));
+    while (!atomic_compare_exchange_weak( &h->word, &word, hand_with_state( word, to ) ));
     return 1;
 }
 
@@ -238,7 +234,7 @@ static void hand_set( struct ums_hand *h, enum hand_state to )
 {
     uint32_t word = atomic_load( &h->word );
 
-    while (!atomic_compare_exchange_weak( &h->word, &word, with_state( word, to ) )) ;
+    while (!atomic_compare_exchange_weak( &h->word, &word, hand_with_state( word, to ) )) ;
 }
 
 /* It was taken off the stack. 1: it waited, and has the packet now. *reap: it has ended, and can be reaped now. */
@@ -247,9 +243,9 @@ static int hand_given( struct ums_hand *h, int *reap )
     uint32_t word = atomic_load( &h->word );
     int waits;
 
-    do waits = hand_state( word ) == HAND_WAITING || hand_state( word ) == HAND_ASLEEP;
+    do waits = !(word & HAND_SUSPENDED) && (hand_state( word ) == HAND_WAITING || hand_state( word ) == HAND_ASLEEP);
     while (!atomic_compare_exchange_weak( &h->word, &word,
-                                          (waits ? with_state( word, HAND_GIVEN ) : word) &
+                                          (waits ? hand_with_state( word, HAND_GIVEN ) : word) &
                                           ~HAND_LINKED ));
     if (hand_state( word ) == HAND_ASLEEP) ke_wake( &h->word, 0 );
     if (hand_state( word ) == HAND_ENDED) *reap = 1;
@@ -378,7 +374,7 @@ static int wait_again( struct ums_hand *h )
     uint32_t word = atomic_load( &h->word );
 
     do if (!(word & HAND_LINKED)) return 0;
-    while (!atomic_compare_exchange_weak( &h->word, &word, with_state( word, HAND_WAITING ) ));
+    while (!atomic_compare_exchange_weak( &h->word, &word, hand_with_state( word, HAND_WAITING ) ));
     return 1;
 }
 
@@ -403,7 +399,7 @@ int ums_hand_begin_wait( struct ums_hand *h )
         if (wait_again( h )) return 0;
     }
     /* nobody else knows it now: this is complete before it is on the stack */
-    atomic_store( &h->word, with_state( atomic_load( &h->word ), HAND_WAITING ) | HAND_LINKED );
+    atomic_store( &h->word, hand_with_state( atomic_load( &h->word ), HAND_WAITING ) | HAND_LINKED );
     if (!take_or_leave( h, counted, 1 )) return 0;
     atomic_fetch_and( &h->word, ~HAND_LINKED );
 taken:
@@ -445,15 +441,15 @@ enum hand_woken ums_hand_sleep( struct ums_hand *h, uint32_t number, int64_t unt
     for (;; word = atomic_load( &h->word ))
     {
         if (hand_state( word ) == HAND_GIVEN) return WOKEN_GIVEN;
-        if ((word ^ number) & ~(HAND_STATE | HAND_LINKED)) return WOKEN_POKED;
+        if (!(word & HAND_LINKED) || (word & HAND_SUSPENDED) || (word ^ number) & ~(HAND_STATE | HAND_LINKED)) return WOKEN_POKED;
         now = ke_clock();
         if (ums_factory_is_shut( f ) || (until && until <= now))
         {
-            if (atomic_compare_exchange_strong( &h->word, &word, with_state( word, HAND_IDLE ) ))
+            if (atomic_compare_exchange_strong( &h->word, &word, hand_with_state( word, HAND_IDLE ) ))
                 return WOKEN_OVER;
         }
         else if (hand_state( word ) == HAND_ASLEEP) nap( h, word, now, until );
-        else atomic_compare_exchange_strong( &h->word, &word, with_state( word, HAND_ASLEEP ) );
+        else atomic_compare_exchange_strong( &h->word, &word, hand_with_state( word, HAND_ASLEEP ) );
     }
 }
 
@@ -511,7 +507,7 @@ int ums_hand_enter_kernel( struct ums_hand *h )
 
     do if (hand_state( word ) != HAND_RUNNING) return 0;
     while (!atomic_compare_exchange_weak( &h->word, &word,
-                                          with_state( word, HAND_INKERNEL ) + HAND_SEQ ));
+                                          hand_with_state( word, HAND_INKERNEL ) + HAND_SEQ ));
     return 1;
 }
 
@@ -525,6 +521,11 @@ void ums_hand_back( struct ums_hand *h )
 void ums_hand_unwatched( struct ums_hand *h )
 {
     if (atomic_exchange( &h->entered, 0 )) atomic_fetch_sub( &h->queue->in_kernel, 1 );
+}
+
+void ums_hand_unwatch_call( struct ums_hand *h, uint32_t call )
+{
+    if (atomic_compare_exchange_strong( &h->entered, &call, 0 )) atomic_fetch_sub( &h->queue->in_kernel, 1 );
 }
 
 /* One that has become BLOCKED is watched no more: else the manager, which looks again while hands are in calls, would look
@@ -544,8 +545,8 @@ int ums_hand_watch( struct ums_hand *h, int64_t grace )
         return 1;
     }
     if (ke_clock() - h->seen_at < grace) return 1;
-    if (!atomic_compare_exchange_strong( &h->word, &word, with_state( word, HAND_BLOCKED ) )) return 0;
-    if (atomic_compare_exchange_strong( &h->entered, &call, 0 )) atomic_fetch_sub( &h->queue->in_kernel, 1 );
+    if (!atomic_compare_exchange_strong( &h->word, &word, hand_with_state( word, HAND_BLOCKED ) )) return 0;
+    ums_hand_unwatch_call( h, call );
     ums_queue_give( h->queue, 0, 1 );
     return 0;
 }
@@ -554,15 +555,16 @@ int ums_hand_watch( struct ums_hand *h, int64_t grace )
 
 int ums_hand_ended( struct ums_hand *h )
 {
-    uint32_t word = atomic_load( &h->word );
+    uint32_t word = atomic_load( &h->word ), counted;
 
     do if (hand_state( word ) == HAND_ENDED || hand_state( word ) == HAND_FREE) return 0;
-    while (!atomic_compare_exchange_weak( &h->word, &word, with_state( word, HAND_ENDED ) ));
+    while (!atomic_compare_exchange_weak( &h->word, &word, hand_with_state( word, HAND_ENDED ) ));
+    counted = !(word & HAND_SUSPENDED);
     switch (hand_state( word ))
     {
     case HAND_RUNNING:
-    case HAND_INKERNEL: ums_queue_give( h->queue, 0, 1 ); break;
-    case HAND_GIVEN:    ums_queue_give( h->queue, 1, 1 ); break;
+    case HAND_INKERNEL: ums_queue_give( h->queue, 0, counted ); break;
+    case HAND_GIVEN:    ums_queue_give( h->queue, 1, counted ); break;
     default:            break;
     }
     return 1;
@@ -573,6 +575,6 @@ int ums_hand_reap( struct ums_hand *h )
     uint32_t word = atomic_load( &h->word );
 
     if (hand_state( word ) != HAND_ENDED || (word & HAND_LINKED)) return 0;
-    atomic_store( &h->word, with_state( word, HAND_FREE ) );
+    atomic_store( &h->word, hand_with_state( word, HAND_FREE ) );
     return 1;
 }

@@ -42,6 +42,15 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
 #define TRIES 1000
 #define LONG  32                                /* tries: ums_let_advance still waits for less than the pause */
 
+/* It stands still, and may be a thread of a factory: another one runs in its place. Nothing is known of one whose registers may not be
+   read: it may be about to stop, and keeps its place. Returns the queue that has a place now, or NULL. */
+static struct ums_queue *takes_place( uint32_t tid )
+{
+    struct ums_hand *h = ums_hand_of_thread( tid );
+
+    return h ? ums_hand_suspended( h ) : NULL;
+}
+
 /* A plain thread or a scheduler. Whoever suspends the carrier's worker meanwhile must not take the carrier for
    one that stands still for good, and leave the worker on it: the worker would run on, suspended. So until this
    suspension is final it counts as that of a preempter (ke_preempt), which tries again. The number is raised
@@ -50,16 +59,20 @@ static uint64_t suspend_self( struct ums_call *call, struct ums_context *self )
 static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_scheduler *s,
                                 struct ums_context *self, enum leaves *leaves )
 {
+    struct ums_queue *q = NULL;
     NTSTATUS status;
+    int seen = 0;
 
     ums_stop_begin();
     ums_hold_self( self, 1 );                   /* if it were stopped here, the number would stay up */
     if (s) ums_preempter_begins( s );
     status = native( call );
-    *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s, (HANDLE)call->args[0] );
+    *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s, (HANDLE)call->args[0], &seen );
     if (!status && *leaves == LEAVES_NOT) ums_objects_thread_suspended( tid );
+    if (seen && *leaves == LEAVES_NOT) q = takes_place( tid );
     if (s) ums_preempter_ends( s );
     ums_stop_end();
+    if (q) ums_queue_check( q );
     ums_hold_self( self, -1 );
     return status;
 }
@@ -180,6 +193,14 @@ uint64_t ums_special_suspend( const struct call_row *row, struct ums_call *call,
     return (uint64_t)suspend_worker( call, tid, target, self );
 }
 
+/* Nobody in this process has suspended it since: it is the caller's turn. */
+static void has_place_again( uint32_t tid )
+{
+    struct ums_hand *h = ums_hand_of_thread( tid );
+
+    if (h) ums_hand_resumed( h );
+}
+
 /* Not while another thread is being suspended for a moment, which this one may be: this would undo that suspension and not the
    program's, which is counted later, and which nobody would undo. */
 static NTSTATUS resume_in_turn( struct ums_call *call, uint32_t tid, struct ums_context *self )
@@ -194,6 +215,7 @@ static NTSTATUS resume_in_turn( struct ums_call *call, uint32_t tid, struct ums_
     ums_hold_self( self, 1 );
     status = (NTSTATUS)ums_call_native( call, args );
     if (!status) ums_objects_thread_resumed( tid, before );
+    if (!status && before <= 1) has_place_again( tid );
     ums_stop_end();
     ums_hold_self( self, -1 );
     return status ? status : (NTSTATUS)ums_store_ulong( call->args[1], before );

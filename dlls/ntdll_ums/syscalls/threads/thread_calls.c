@@ -14,6 +14,7 @@
 #include "core/objects.h"
 #include "core/patience.h"
 #include "core/wait.h"
+#include "factory/factory_host.h"
 #include "syscalls/hook/hook.h"
 #include "host/ke_win32.h"
 #include "syscalls/threads/threads.h"
@@ -152,15 +153,23 @@ static int is_between( const struct ums_scheduler *s, const CONTEXT *registers )
            ums_is_in_our_code( registers );
 }
 
+/* Its hand's word and that of its queue say different things (factory_suspended.c). */
+static int is_hand_changing( uint32_t tid )
+{
+    const struct ums_hand *h = ums_hand_of_thread( tid );
+
+    return h && ums_hand_is_changing( h );
+}
+
 /* Always asks for the registers, because that waits until the thread has stopped. */
-static int stands_there( HANDLE thread, uint32_t tid, const struct ums_scheduler *s )
+static int stands_there( HANDLE thread, uint32_t tid, const struct ums_scheduler *s, int *seen )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
-    return !ums_get_context_native( thread, &context ) &&
-           (ums_is_ending_wait( tid, &context ) || is_between( s, &context ) ||
-            ums_thread_holds( tid ));
+    *seen = !ums_get_context_native( thread, &context );
+    return *seen && (ums_is_ending_wait( tid, &context ) || is_between( s, &context ) ||
+                     ums_thread_holds( tid ) || is_hand_changing( tid ));
 }
 
 /* Its registers are not known while it runs. */
@@ -180,13 +189,13 @@ void ums_let_advance( uint32_t tid, int tries )
 }
 
 /* There may be no handle left for this process, or the thread may not be opened: then its registers may not be known. */
-enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle )
+enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle, int *seen )
 {
     enum leaves leaves = LEAVES_NOT;
     HANDLE thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
     ULONG before;
 
-    if (stands_there( thread ? thread : handle, tid, s ) || (!thread && (ums_objects_holder() == tid || ums_thread_holds( tid ))))
+    if (stands_there( thread ? thread : handle, tid, s, seen ) || (!thread && (ums_objects_holder() == tid || ums_thread_holds( tid ))))
         leaves = !ums_resume_native( thread ? thread : handle, &before ) && before <= 1 ? LEAVES : LEAVES_LATER;
     if (thread) CloseHandle( thread );
     return leaves;

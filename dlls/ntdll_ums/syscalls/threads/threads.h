@@ -41,14 +41,14 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers );
    real? */
 int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers );
 /* A thread that is not a worker was just suspended, and is resumed if it stands where others wait for it. s: its
-   scheduler, or NULL. handle: the program's, with which it was suspended. */
+   scheduler, or NULL. handle: the program's, with which it was suspended. *seen: it has stopped, for certain. */
 enum leaves
 {
     LEAVES_NOT,                                 /* it may stay where it is */
     LEAVES,                                     /* it runs again */
     LEAVES_LATER                                /* it would, but another suspension keeps it */
 };
-enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle );
+enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle, int *seen );
 /* The caller has tried in vain to stop a thread, for that long. A try may itself have taken long, because the thread waited for its turn: so only
    after some of them is enough tried. */
 #define ENOUGH_TRIES 8
