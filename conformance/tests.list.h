@@ -312,6 +312,7 @@ X( factory_places, factory_place_stopped, 60 )
 X( factory_places, factory_place_stopped_new, 60 )
 X( factory_places, factory_place_stopped_waiting, 60 )
 X( factory_places, factory_place_stopped_often, 60 )
+X( factory_places, factory_place_ready, 60 )
 
 X( scenario_blocking, scenario_block_sleep, 30 )
 X( scenario_blocking, scenario_block_sleep_alertable, 30 )

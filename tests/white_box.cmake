@@ -6,7 +6,7 @@ set(core ${CMAKE_SOURCE_DIR}/dlls/ntdll_ums)
 set(core_sources ${core}/core/pool.c ${core}/core/completion.c ${core}/core/context.c ${core}/core/holders.c ${core}/core/scheduler.c
     ${core}/core/thread_ids.c ${core}/core/timer.c ${core}/core/keyed.c ${core}/core/mutants.c ${core}/core/objects.c ${core}/core/objects_wait.c ${core}/core/wait.c ${core}/core/worker.c ${core}/core/worker_stop.c ${core}/core/carry.c ${core}/record/record.c ${core}/record/record_json.c
     ${core}/record/record_merge.c ${core}/core/census.c ${core}/syscalls/handles/handle_kinds.c)
-set(factory_sources ${core}/factory/factory.c ${core}/factory/factory_guess.c ${core}/factory/factory_queue.c ${core}/factory/factory_suspended.c)
+set(factory_sources ${core}/factory/factory.c ${core}/factory/factory_guess.c ${core}/factory/factory_queue.c ${core}/factory/factory_place.c)
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake_switch.c)
 
 set(native_flags -std=gnu11 -g -O1 ${UMS_WARNINGS} -mcx16 -I${CMAKE_SOURCE_DIR}/include -I${core})

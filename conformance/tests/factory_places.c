@@ -372,6 +372,43 @@ START_TEST( factory_place_stopped_waiting )
     factory_close( &factory );
 }
 
+static void NTAPI wait_when_ready( void *arg )
+{
+    struct factory *factory = arg;
+    LONG index = InterlockedIncrement( &factory->started );
+    factory_packet packet;
+    ULONG count;
+
+    pNtWorkerFactoryWorkerReady( factory->handle );
+    if (index == 1) WaitForSingleObject( closed_gate, INFINITE );
+    while (!factory_wait( factory->handle, &packet, 1, &count )) InterlockedIncrement( &factory->handled );
+    InterlockedIncrement( &factory->ended );
+}
+
+/* 2.2 (4) one that is ready and waits for something else does not wait for the packet: another one is made for that [guess: only waiting
+   threads count there]. Behind that wait it is one of those that work. */
+START_TEST( factory_place_ready )
+{
+    static struct factory factory;
+    volatile LONG pending;
+
+    if (!factory_needs() || !(factory.port = factory_port( 2 ))) return;
+    closed_gate = CreateEventW( NULL, TRUE, FALSE, NULL );
+    if (!(factory.handle = factory_create( factory.port, wait_when_ready, &factory, 3 ))) return;
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    unverified ok( factory_reach( &factory.handled, 1 ), "2.2 a packet waits for a thread that does not come\n" );
+    SetEvent( closed_gate );
+    ok( factory_reach( &factory.handled, 1 ) && factory_rest( factory.handle ), "2.3 counters\n" );
+    STATUS_IS( "2.5", pNtReleaseWorkerFactoryWorker( factory.handle ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.handled, 2 ), "2.5 %ld packets of 2\n", factory.handled );
+    unverified ok( factory.started == 2, "2.2 %ld threads\n", factory.started );
+    STATUS_IS( "2.6", pNtShutdownWorkerFactory( factory.handle, &pending ), STATUS_SUCCESS );
+    ok( factory_reach( &factory.ended, factory.started ), "2.6 one waits on\n" );
+    CloseHandle( factory.handle );
+    CloseHandle( factory.port );
+    CloseHandle( closed_gate );
+}
+
 #define STOPS 300
 
 /* 3 at all moments of a thread that works and waits: no packet is lost, and no place */

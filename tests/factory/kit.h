@@ -65,6 +65,7 @@
     X( who_changes_its_word_says_so ) \
     X( the_four_conditions ) \
     X( who_is_on_its_way_is_counted_on ) \
+    X( who_blocks_on_its_way_is_not_counted_on ) \
     X( the_manager_is_told_once ) \
     X( a_manager_that_was_not_made_is_asked_again ) \
     X( who_was_never_ready_is_counted_on_no_more ) \

@@ -65,6 +65,50 @@ void who_is_on_its_way_is_counted_on( void **state )
     finish( f );
 }
 
+/* It is ready, and waits for something else: nobody counts on it until that is over. */
+void who_blocks_on_its_way_is_not_counted_on( void **state )
+{
+    struct ums_factory *f = factory( 2, 0 );
+    struct ums_hand *a;
+
+    (void)state;
+    ums_factory_release( f );
+    a = ums_factory_make( f );
+    assert_non_null( a );
+    ums_factory_made( f, a, STATUS_SUCCESS );
+    assert_false( ums_hand_counts( a ) );               /* not ready */
+    assert_false( ums_hand_blocks( a ) );
+    assert_int_equal( ums_factory_ready( f, a ), STATUS_SUCCESS );
+    assert_true( ums_hand_counts( a ) );
+    assert_false( ums_hand_enters( a ) );
+    assert_false( ums_factory_wants( f ) );
+    atomic_store( &manager_wakes, 0 );
+    assert_true( ums_hand_blocks( a ) );
+    assert_true( ums_factory_wants( f ) );
+    assert_int_equal( atomic_load( &manager_wakes ), 1 );
+    assert_false( ums_hand_blocks( a ) );               /* in a callback */
+    ums_hand_is_back( a );
+    ums_hand_is_back( a );
+    assert_int_equal( atomic_load( &f->coming ), 1 );
+    assert_false( ums_factory_wants( f ) );
+    assert_true( ums_hand_blocks( a ) );
+    assert_true( begins( f, a ) );                      /* it has left that call by an exception */
+    assert_true( ums_hand_blocks( a ) );
+    ums_hand_is_back( a );
+    assert_int_equal( atomic_load( &f->coming ), 0 );
+    ends( a );
+    a = ums_factory_make( f );
+    assert_null( a );
+    ums_factory_release( f );
+    a = ums_factory_make( f );
+    ums_factory_made( f, a, STATUS_SUCCESS );
+    assert_int_equal( ums_factory_ready( f, a ), STATUS_SUCCESS );
+    assert_true( ums_hand_blocks( a ) );
+    ends( a );                                          /* terminated there */
+    assert_int_equal( atomic_load( &f->coming ), 0 );
+    finish( f );
+}
+
 void the_manager_is_told_once( void **state )
 {
     struct ums_factory *f = factory( 2, 0 );

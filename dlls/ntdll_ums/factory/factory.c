@@ -518,6 +518,7 @@ static int wait_begin( struct ums_factory *f, struct ums_hand *h, struct ums_pac
     const int first = atomic_load_explicit( &h->coming, memory_order_relaxed ) != 0;
 
     if (first) uncount( f, h );
+    h->held_up = 0;                             /* a call before its first wait was left by an exception */
     if (atomic_load_explicit( &h->leaving, memory_order_relaxed ) &&
         atomic_exchange( &h->leaving, 0 ))
         atomic_fetch_add( &f->staying, 1 );
@@ -595,47 +596,6 @@ ums_status ums_factory_wait_end( struct ums_factory *f, struct ums_hand *h,
 }
 
 /* ---- a hand in the kernel ---- */
-
-int ums_hand_blocks( struct ums_hand *h )
-{
-    const uint32_t before = ums_hand_changes( h );
-    const int blocked = ums_hand_block( h );
-
-    ums_hand_changed( h, before );
-    if (blocked) ums_queue_check( h->queue );
-    return blocked;
-}
-
-static int enters( struct ums_hand *h )
-{
-    const uint32_t word = atomic_load( &h->word );
-
-    if (hand_state( word ) != HAND_RUNNING) return 0;
-    /* Counted first: the manager takes it back where it finds the call too long. Nobody else changes the number while it runs. */
-    if (!atomic_exchange( &h->entered, hand_call( word + HAND_SEQ ) )) atomic_fetch_add( &h->queue->in_kernel, 1 );
-    if (ums_hand_enter_kernel( h )) return 1;
-    ums_hand_unwatched( h );
-    return 0;
-}
-
-int ums_hand_enters( struct ums_hand *h )
-{
-    const uint32_t before = ums_hand_changes( h );
-    const int entered = enters( h );
-
-    ums_hand_changed( h, before );
-    if (entered) ums_queue_check( h->queue );
-    return entered;
-}
-
-void ums_hand_is_back( struct ums_hand *h )
-{
-    const uint32_t before = ums_hand_changes( h );
-
-    ums_hand_unwatched( h );
-    ums_hand_back( h );
-    ums_hand_changed( h, before );
-}
 
 /* watched is cleared before a last look: a hand that enters a call after that sets it again. */
 int ums_queue_watch( struct ums_queue *q, int64_t grace )

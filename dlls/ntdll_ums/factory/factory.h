@@ -27,7 +27,7 @@
  *     ENDED, not linked --> FREE                                the manager
  *
  * The queue's word counts hands in GIVEN, RUNNING and INKERNEL as running, and no others; nor those that are HAND_SUSPENDED
- * (factory_suspended.c).
+ * (factory_place.c).
  */
 #ifndef UMS_FACTORY_H
 #define UMS_FACTORY_H
@@ -80,6 +80,7 @@ struct ums_hand
     _Atomic uint32_t coming;                    /* is counted in factory->coming */
     _Atomic uint32_t entered;                   /* is counted in queue->in_kernel, for this call (hand_call); 0: is not */
     _Atomic uint32_t changing;                  /* its thread changes the word and that of the queue */
+    uint32_t held_up;                           /* its thread only: it blocks, and is not counted in factory->coming meanwhile */
     uint32_t guest;                             /* its thread was not made by the factory */
     uint32_t spins;                             /* how often it reads its word before it sleeps */
     _Atomic uint32_t gone;                      /* ended, and nobody uses it any more */
@@ -155,7 +156,7 @@ struct ums_factory
     _Atomic uint32_t min, max, soft_max;
     _Atomic uint32_t total;                     /* live hands that the factory has made */
     _Atomic uint32_t starting;                  /* those of them that are not ready; FACTORY_SHUT */
-    _Atomic uint32_t coming;                    /* those that have not waited yet */
+    _Atomic uint32_t coming;                    /* those that have not waited yet, and do not block before that */
     _Atomic uint32_t staying;                   /* those that have not been told to leave */
     _Atomic uint32_t guests;                    /* threads that it has not made, and that wait or
                                                    have waited */
@@ -240,7 +241,7 @@ static inline uint32_t hand_call( uint32_t word )
     return word / HAND_SEQ | 0x10000;
 }
 
-/* ---- factory_suspended.c ---- */
+/* ---- factory_place.c ---- */
 
 /* The thread of the hand begins to change its word together with the queue's; has done so. before: what the first has returned, since
    a call of ours that wakes the manager may come through the hook; 0 where a wait of the program begins or ends: what a wait that did not
@@ -292,7 +293,14 @@ ums_status ums_factory_wait_end( struct ums_factory *f, struct ums_hand *h,
                                  struct ums_packet *packets, uint32_t count, uint32_t *n );
 
 /* Called before a hand waits in the kernel; before it makes a call that may block; and after either.
-   The first two return whether the last one must be called. */
+   The first two return whether the last one must be called. Does it matter whether it waits? */
+static inline int ums_hand_counts( struct ums_hand *h )
+{
+    const enum hand_state state = hand_state( atomic_load( &h->word ) );
+
+    return state == HAND_RUNNING || (state == HAND_IDLE && atomic_load( &h->coming ));
+}
+
 int  ums_hand_blocks( struct ums_hand *h );
 int  ums_hand_enters( struct ums_hand *h );
 void ums_hand_is_back( struct ums_hand *h );

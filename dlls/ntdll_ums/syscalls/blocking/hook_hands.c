@@ -57,14 +57,15 @@ static int try_wait( struct ums_hand *h, const struct call_row *row, const struc
     return 1;
 }
 
-/* Only a hand that has a packet counts; in a callback out of a call it is in that call. A wait that
-   is satisfied when it is tried has not blocked. */
+/* Only a hand that has a packet counts, or one that comes for its first; in a callback out of a call it is in that call. A wait that
+   is satisfied when it is tried has not blocked. Of one that comes only waits are seen: nobody looks whether it is in another call for
+   long. */
 uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct ums_call *call )
 {
     uint64_t args[UMS_MAX_ARGS], ret;
     int away;
 
-    if (hand_state( atomic_load( &h->word ) ) != HAND_RUNNING) return ums_pass_on( call, NULL );
+    if (!ums_hand_counts( h )) return ums_pass_on( call, NULL );
     if (row->cls == CALL_WAIT)
     {
         if (try_wait( h, row, call, args, &ret )) return ret;

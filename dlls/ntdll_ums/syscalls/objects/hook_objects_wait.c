@@ -50,7 +50,7 @@ static void wait_in_thread( struct wait_call *wc, struct object_wait *wait )
         blocked = ums_worker_block( self, 1 );
         inside_enter( &self->inside, wc->call->sp, ke_stack_base() );
     }
-    else if (h) blocked = hand_state( atomic_load( &h->word ) ) == HAND_RUNNING && ums_hand_blocks( h );
+    else if (h) blocked = ums_hand_blocks( h );
     ums_object_wait_in_thread( wait, wc->deadline );
     if (h && blocked) ums_hand_is_back( h );
     if (!self || wc->nested) return;

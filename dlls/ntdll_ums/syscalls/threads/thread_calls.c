@@ -153,7 +153,7 @@ static int is_between( const struct ums_scheduler *s, const CONTEXT *registers )
            ums_is_in_our_code( registers );
 }
 
-/* Its hand's word and that of its queue say different things (factory_suspended.c). */
+/* Its hand's word and that of its queue say different things (factory_place.c). */
 static int is_hand_changing( uint32_t tid )
 {
     const struct ums_hand *h = ums_hand_of_thread( tid );

@@ -1,5 +1,6 @@
 /*
- * Hands that another thread suspends: each gives its place, and has it again when it runs on.
+ * Hands that do not run although they have work: each gives its place, and has it again when it runs on. It blocks in a call, or another
+ * thread has suspended it. One that is not yet at work has none, but others may be counting on it.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -93,4 +94,66 @@ struct ums_queue *ums_hand_suspended( struct ums_hand *h )
     else if (!is_counted( word )) return NULL;
     ums_queue_give( h->queue, 0, 1 );
     return h->queue;
+}
+
+/* ---- it enters the kernel ---- */
+
+/* It has said that it is ready, and has not waited yet: while it is blocked nobody counts on it. Uncounted before the look, so it
+   or whoever brings a packet meanwhile sees that nobody comes for that. Only its thread sets h->coming again; if that is terminated
+   in the call, nothing of it is counted (uncount). */
+static int is_held_up( struct ums_hand *h )
+{
+    if (hand_state( atomic_load( &h->word ) ) != HAND_IDLE || !atomic_exchange( &h->coming, 0 )) return 0;
+    atomic_fetch_sub( &h->factory->coming, 1 );
+    h->held_up = 1;
+    return 1;
+}
+
+static void comes_again( struct ums_hand *h )
+{
+    h->held_up = 0;
+    atomic_fetch_add( &h->factory->coming, 1 );
+    atomic_store( &h->coming, 1 );
+}
+
+int ums_hand_blocks( struct ums_hand *h )
+{
+    const uint32_t before = ums_hand_changes( h );
+    const int away = ums_hand_block( h ) || is_held_up( h );
+
+    ums_hand_changed( h, before );
+    if (away) ums_queue_check( h->queue );
+    return away;
+}
+
+static int enters( struct ums_hand *h )
+{
+    const uint32_t word = atomic_load( &h->word );
+
+    if (hand_state( word ) != HAND_RUNNING) return 0;
+    /* Counted first: the manager takes it back where it finds the call too long. Nobody else changes the number while it runs. */
+    if (!atomic_exchange( &h->entered, hand_call( word + HAND_SEQ ) )) atomic_fetch_add( &h->queue->in_kernel, 1 );
+    if (ums_hand_enter_kernel( h )) return 1;
+    ums_hand_unwatched( h );
+    return 0;
+}
+
+int ums_hand_enters( struct ums_hand *h )
+{
+    const uint32_t before = ums_hand_changes( h );
+    const int entered = enters( h );
+
+    ums_hand_changed( h, before );
+    if (entered) ums_queue_check( h->queue );
+    return entered;
+}
+
+void ums_hand_is_back( struct ums_hand *h )
+{
+    const uint32_t before = ums_hand_changes( h );
+
+    if (h->held_up) comes_again( h );
+    ums_hand_unwatched( h );
+    ums_hand_back( h );
+    ums_hand_changed( h, before );
 }
