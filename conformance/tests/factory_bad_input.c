@@ -188,3 +188,52 @@ START_TEST( factory_bad_race )
     for (i = 0; i < 2; i++) CloseHandle( threads[i] );
     CloseHandle( port );
 }
+
+/* ---- guarded pages ---- */
+
+static BYTE *guarded_page;
+
+static void *guarded( void )
+{
+    DWORD before;
+
+    if (!guarded_page) guarded_page = VirtualAlloc( NULL, 0x1000, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE );
+    VirtualProtect( guarded_page, 0x1000, PAGE_READWRITE | PAGE_GUARD, &before );
+    return guarded_page;
+}
+
+/* The call has met the guard, which is gone then [doc: Creating Guard Pages]. */
+static void check_met( const char *what, NTSTATUS status )
+{
+    MEMORY_BASIC_INFORMATION info;
+
+    unverified ok( status == (NTSTATUS)0x80000001, "2.7 %s: expected STATUS_GUARD_PAGE_VIOLATION, got %08lx\n", what,
+                   (ULONG)status );
+    ok( VirtualQuery( guarded_page, &info, sizeof(info) ) && !(info.Protect & PAGE_GUARD), "2.7 %s: the guard is there still\n",
+        what );
+}
+
+/* 2.7 pointers into a guarded page */
+START_TEST( factory_bad_guarded )
+{
+    factory_packet packet;
+    factory_info info;
+    HANDLE port, factory;
+    ULONG count;
+
+    if (!factory_needs() || !(port = factory_port( 0 ))) return;
+    check_met( "Create", pNtCreateWorkerFactory( guarded(), GENERIC_ALL, NULL, port, GetCurrentProcess(), JUNK, NULL, 1, 0, 0 ) );
+    if (!(factory = factory_create( port, JUNK, NULL, 1 ))) return;
+    check_met( "Query", pNtQueryInformationWorkerFactory( factory, WorkerFactoryBasicInformation, guarded(), sizeof(info),
+                                                          NULL ) );
+    check_met( "Query, length", pNtQueryInformationWorkerFactory( factory, WorkerFactoryBasicInformation, &info,
+                                                                  sizeof(info), guarded() ) );
+    check_met( "Set", pNtSetInformationWorkerFactory( factory, WorkerFactoryThreadMaximum, guarded(), 4 ) );
+    check_met( "Shutdown", pNtShutdownWorkerFactory( factory, guarded() ) );
+    check_met( "Wait", factory_wait( factory, guarded(), 1, &count ) );
+    if (factory_wait_form() > 2)
+        check_met( "Wait, count", pNtWaitForWorkViaWorkerFactory( factory, &packet, 1, guarded(), NULL ) );
+    ok( !factory_query( factory ).Shutdown, "2.7 it was shut down\n" );
+    CloseHandle( factory );
+    CloseHandle( port );
+}

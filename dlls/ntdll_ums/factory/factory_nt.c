@@ -93,7 +93,7 @@ static NTSTATUS check_attributes( const OBJECT_ATTRIBUTES *from, OBJECT_ATTRIBUT
     attributes->Length = sizeof(*attributes);
     if (!from) return STATUS_SUCCESS;
     for (i = 0; i < sizeof(*attributes) / sizeof(*to); i++)
-        if (!ums_try_load( (const uint64_t *)from + i, to + i )) return STATUS_ACCESS_VIOLATION;
+        if (!ums_try_load( (const uint64_t *)from + i, to + i )) return ums_bad_access( from, sizeof(*from) );
     if (attributes->Length != sizeof(*attributes)) return STATUS_INVALID_PARAMETER;
     if (attributes->RootDirectory && !attributes->ObjectName) return STATUS_OBJECT_NAME_INVALID;
     return STATUS_SUCCESS;
@@ -238,7 +238,7 @@ NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_A
     HANDLE object, handle;
 
     if (!ums_active()) return STATUS_NOT_SUPPORTED;
-    if (!ums_try_store( ret, 0 )) return STATUS_ACCESS_VIOLATION;
+    if (!ums_try_store( ret, 0 )) return ums_bad_access( ret, sizeof(*ret) );
     if ((status = check_port( port )) || (status = check_process( process )) ||
         (status = check_attributes( attr, &attributes ))) return status;
     status = make_object( &attributes, access, &object, &handle );
@@ -253,7 +253,7 @@ NTSTATUS NTAPI NtCreateWorkerFactory( PHANDLE ret, ACCESS_MASK access, POBJECT_A
     else status = make_factory( f, object, access, attributes.Attributes & OBJ_INHERIT, &handle );
     atomic_fetch_add( &made, 1 );               /* in this order: open_old reads them in the other */
     atomic_fetch_sub( &making, 1 );
-    if (!status && !ums_try_store( ret, (uint64_t)handle )) status = STATUS_ACCESS_VIOLATION;
+    if (!status && !ums_try_store( ret, (uint64_t)handle )) status = ums_bad_access( ret, sizeof(*ret) );
     return status;
 }
 
@@ -324,7 +324,7 @@ NTSTATUS NTAPI NtQueryInformationWorkerFactory( HANDLE handle, WORKERFACTORYINFO
                                       NULL, &info );
     if (status) return status;
     for (i = 0; i < sizeof(info) / sizeof(*from); i++)
-        if (!ums_try_store( (uint64_t *)buffer + i, from[i] )) return STATUS_ACCESS_VIOLATION;
+        if (!ums_try_store( (uint64_t *)buffer + i, from[i] )) return ums_bad_access( buffer, sizeof(info) );
     return (NTSTATUS)ums_store_ulong( (uint64_t)ret_length, sizeof(info) );
 }
 
@@ -381,7 +381,7 @@ NTSTATUS NTAPI NtSetInformationWorkerFactory( HANDLE handle, WORKERFACTORYINFOCL
     if ((ULONG)info_class >= class_count() || info_class == WorkerFactoryBasicInformation)
         return STATUS_INVALID_INFO_CLASS;
     if (!length_fits( info_class, length )) return STATUS_INFO_LENGTH_MISMATCH;
-    if (!load_value( buffer, length, &value )) return STATUS_ACCESS_VIOLATION;
+    if (!load_value( buffer, length, &value )) return ums_bad_access( buffer, length );
     status = find( handle, WORKER_FACTORY_SET_INFORMATION, &f );
     if (status == STATUS_OBJECT_TYPE_MISMATCH)
         return ums_factory_foreign( handle, WORKER_FACTORY_SET_INFORMATION, FOREIGN_SET, info_class,
@@ -400,7 +400,8 @@ NTSTATUS NTAPI NtShutdownWorkerFactory( HANDLE handle, volatile LONG *pending )
     uint64_t before;
 
     if (!load_value( (const void *)pending, sizeof(*pending), &before ) ||
-        !ums_try_store32( (void *)pending, (uint32_t)before )) return STATUS_ACCESS_VIOLATION;
+        !ums_try_store32( (void *)pending, (uint32_t)before ))
+        return ums_bad_access( (const void *)pending, sizeof(*pending) );
     if (!(status = find( handle, WORKER_FACTORY_SHUTDOWN, &f )))
     {
         ums_section_begin( &section );
@@ -543,10 +544,9 @@ NTSTATUS NTAPI NtWaitForWorkViaWorkerFactory( HANDLE handle, PFILE_IO_COMPLETION
     if (version < 0x602) count = 1;
     if (!out || !count) return ums_guess.wait_no_packets;
     if (count > FACTORY_BATCH) count = FACTORY_BATCH;
-    if (!can_write( out, count * sizeof(*out) ) ||
-        (version >= 0x602 && !ums_try_store32( returned, 0 )) ||
-        (version >= 0x603 && deferred && !ums_try_load( deferred, &message )))
-        return STATUS_ACCESS_VIOLATION;
+    if (!can_write( out, count * sizeof(*out) )) return ums_bad_access( out, count * sizeof(*out) );
+    if (version >= 0x602 && !ums_try_store32( returned, 0 )) return ums_bad_access( returned, sizeof(*returned) );
+    if (version >= 0x603 && deferred && !ums_try_load( deferred, &message )) return ums_bad_access( deferred, sizeof(message) );
     if (message) return ums_guess.wait_deferred_alpc;
     if (!(status = find( handle, WORKER_FACTORY_WAIT, &f )))
     {

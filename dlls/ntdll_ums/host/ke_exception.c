@@ -34,6 +34,7 @@
 #include <windows.h>
 #include <string.h>
 #include "core/ums_core.h"
+#include "access.h"
 #include "asm_offsets.h"
 #include "ke_win32.h"
 #include "linux_signal.h"
@@ -43,6 +44,9 @@
 #define LINUX_SIGBUS  7
 #define LINUX_SIGFPE  8
 #define LINUX_SIGSEGV 11
+
+#define FAULT_WRITES 2                          /* in err, of a page fault */
+#define RECORD_AT    0x4f0                      /* the EXCEPTION_RECORD, from rsp in KiUserExceptionDispatcher */
 
 /* Bytes from the lower end of a stack. An exception takes less than this, and Wine keeps the last page. */
 #define NEAR_END  0x4000
@@ -207,24 +211,57 @@ static int comes_to_end( struct linux_context *frame )
     return 0;
 }
 
-/* The program must not see a fault of a pointer that our code tries. Wine decides whether the
-   pointer is bad: the page may be a guard page, or watched for writes. */
-static void __attribute__((sysv_abi)) on_fault( int sig, void *info, struct linux_context *frame )
-{
-    extern char ums_try_failed[];
-    struct linux_context before;
+/* ---- pointers that our code tries ---- */
 
-    if (!is_trying( sig, frame ))
+static int is_touching( const struct linux_context *frame )
+{
+    extern char ums_touched[];
+    const uint64_t begin = (uint64_t)(ULONG_PTR)ums_touch;
+
+    return frame->rip - begin < (uint64_t)ums_touched - begin;
+}
+
+/* May Wine make something readable here that is not? Only where a stack grows (is_near_end says whose). Elsewhere it would take
+   a guard away, which is meant for the program, or for the host when that makes the call. */
+static int is_bad_load( int sig, const struct linux_context *frame )
+{
+    const struct ums_context *w = find_carried( frame );
+    const struct stack stack = get_stack( w ? w->teb : NtCurrentTeb() );
+
+    return sig == LINUX_SIGSEGV && !(frame->err & FAULT_WRITES) &&
+           !is_touching( frame ) &&
+           frame->cr2 - (uint64_t)stack.bottom >= (uint64_t)stack.base - (uint64_t)stack.bottom;
+}
+
+/* The program must not see a fault of a pointer that our code tries. Wine decides whether the pointer
+   is bad, but for a load: a page that can be read may be watched for writes. */
+static void on_fault_of_ours( int sig, void *info, struct linux_context *frame )
+{
+    extern char ums_try_failed[], ums_touched[];
+    const struct linux_context before = *frame;
+    uint32_t code = 0;
+
+    if (!is_bad_load( sig, frame ))
     {
-        if (sig != LINUX_SIGSEGV || !comes_to_end( frame )) call_wine( sig, info, frame );
+        call_wine( sig, info, frame );
+        if (frame->rip == before.rip) return;
+        if (frame->rip == exception_dispatcher) code = *(uint32_t *)(frame->rsp + RECORD_AT);
+        memcpy( &frame->r8, &before.r8, offsetof( struct linux_context, cs ) -
+                                        offsetof( struct linux_context, r8 ) );
+    }
+    if (!is_touching( &before ))
+    {
+        frame->rip = (uint64_t)ums_try_failed;
         return;
     }
-    before = *frame;
-    call_wine( sig, info, frame );
-    if (frame->rip == before.rip) return;
-    memcpy( &frame->r8, &before.r8, offsetof( struct linux_context, cs ) -
-                                    offsetof( struct linux_context, r8 ) );
-    frame->rip = (uint64_t)ums_try_failed;
+    frame->rax = code;
+    frame->rip = (uint64_t)ums_touched;
+}
+
+static void __attribute__((sysv_abi)) on_fault( int sig, void *info, struct linux_context *frame )
+{
+    if (is_trying( sig, frame )) on_fault_of_ours( sig, info, frame );
+    else if (sig != LINUX_SIGSEGV || !comes_to_end( frame )) call_wine( sig, info, frame );
 }
 
 /* ---- putting it in place ---- */

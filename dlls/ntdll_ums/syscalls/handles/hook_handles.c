@@ -113,8 +113,9 @@ static uint64_t query_type( struct ums_call *call )
 
     if ((ULONG)call->args[3] < size)
     {
-        if (ums_store_ulong( call->stack[0], size )) goto bad;
-        return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
+        uint64_t stored = ums_store_ulong( call->stack[0], size );
+
+        return stored ? stored : (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
     }
     memset( &type, 0, sizeof(type) );
     type.TypeName.Length        = sizeof(type_name) - sizeof(WCHAR);
@@ -133,7 +134,7 @@ static uint64_t query_type( struct ums_call *call )
     return ums_store_ulong( call->stack[0], size );
 
 bad:
-    return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    return (uint64_t)ums_bad_access( info, size );
 }
 
 uint64_t ums_special_query_object( const struct call_row *row, struct ums_call *call,

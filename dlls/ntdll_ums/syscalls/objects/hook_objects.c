@@ -257,7 +257,7 @@ static int release_semaphore( struct ums_call *call, struct ums_context *self, u
 uint64_t ums_store_two_words( uint64_t to, uint32_t first, uint32_t second, uint64_t returned )
 {
     if (!ums_try_store32( (void *)to, first ) || !ums_try_store32( (char *)to + 4, second ))
-        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+        return (uint64_t)ums_bad_access( (void *)to, 8 );
     return ums_store_ulong( returned, 8 );
 }
 

@@ -83,7 +83,7 @@ uint64_t ums_special_set_context( const struct call_row *row, struct ums_call *c
     if (!target || target == self || target->kind != CONTEXT_WORKER ||
         !ums_has_access( (HANDLE)call->args[0], THREAD_SET_CONTEXT ))
         return (uint64_t)native( call );
-    if (!load_context( &context, call->args[1] )) return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+    if (!load_context( &context, call->args[1] )) return (uint64_t)ums_bad_access( (void *)call->args[1], sizeof(context) );
     if (!ums_wait_for_start( target, tid )) return (uint64_t)(NTSTATUS)STATUS_UNSUCCESSFUL;
     if (!ums_hold_worker( self, target, tid, &hold )) return (uint64_t)native( call );
     if (wait_for_carrier( target ))

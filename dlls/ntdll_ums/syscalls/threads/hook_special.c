@@ -252,7 +252,7 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
     if ((ULONG)call->args[3] != sizeof(*info))
         return (uint64_t)(NTSTATUS)STATUS_INFO_LENGTH_MISMATCH;
     if (!ums_try_load( &info->Command, &command ))
-        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+        return (uint64_t)ums_bad_access( &info->Command, sizeof(command) );
     if ((ULONG)command != UmsInformationCommandQuery)
         return (uint64_t)(NTSTATUS)STATUS_INVALID_PARAMETER;
     if ((status = NtQueryInformationThread( (HANDLE)call->args[0], ThreadBasicInformation, &basic,
@@ -262,7 +262,7 @@ uint64_t ums_special_query_thread( const struct call_row *row, struct ums_call *
     target = ums_context_of_handle( (HANDLE)call->args[0], self, &tid );
     flags = !target ? 0 : target->kind == CONTEXT_SCHEDULER ? 1 : 2;
     if (!ums_try_store32( &info->ThreadUmsFlags, flags ))
-        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+        return (uint64_t)ums_bad_access( &info->ThreadUmsFlags, sizeof(flags) );
     return ums_store_ulong( call->stack[0], sizeof(*info) );
 }
 
@@ -289,7 +289,7 @@ uint64_t ums_special_set_thread( const struct call_row *row, struct ums_call *ca
     if (!ums_try_load( &info->Command, &command ) ||
         !ums_try_load( &info->CompletionList, &list ) ||
         !ums_try_load( &info->UmsContext, &context ))
-        return (uint64_t)(NTSTATUS)STATUS_ACCESS_VIOLATION;
+        return (uint64_t)ums_bad_access( info, FIELD_OFFSET( THREAD_UMS_INFORMATION, ThreadUmsFlags ) );
 
     switch ((ULONG)command)
     {
