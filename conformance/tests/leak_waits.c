@@ -339,6 +339,33 @@ START_TEST( leak_known )
     end_waits();
 }
 
+/* ---- mutexes that are closed while they are owned ---- */
+
+/* The last close destroys a mutex, owned or not [doc: CreateMutex]. A moment for who stands by for the next one makes it likely that
+   that is one of this process alone, at first. */
+static void forget_mutexes( int rounds )
+{
+    HANDLE mutex, copy;
+
+    while (rounds--)
+    {
+        check_that( (mutex = CreateMutexA( NULL, TRUE, NULL )) != NULL );
+        check_that( DuplicateHandle( GetCurrentProcess(), mutex, GetCurrentProcess(), &copy, 0, FALSE,
+                                     DUPLICATE_SAME_ACCESS ) );
+        check_that( CloseHandle( rounds % 2 ? copy : mutex ) );
+        check_that( CloseHandle( rounds % 2 ? mutex : copy ) );
+        Sleep( 1 );
+    }
+}
+
+/* leak tests: mutexes that others came to know, and that nobody can name any more */
+START_TEST( leak_forgotten )
+{
+    if (!begin_waits()) return;
+    check_flat( "mutexes closed by their owner", forget_mutexes, umstest_lives() / 2, 2 * SLACK );
+    end_waits();
+}
+
 /* ---- alerts ---- */
 
 #define STATUS_ALERTED ((NTSTATUS)0x101)

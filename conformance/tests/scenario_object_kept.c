@@ -115,6 +115,97 @@ static DWORD WINAPI pulse_thread( void *arg )
     return 0;
 }
 
+/* ---- an owner of many, each of which others know ---- */
+
+#define MANY 8
+
+static HANDLE many[MANY];
+static DWORD many_ret[MANY];
+
+static DWORD WINAPI poll_many( void *arg )
+{
+    int i;
+
+    (void)arg;
+    for (i = 0; i < MANY; i++) many_ret[i] = WaitForSingleObject( many[i], 0 );
+    return 0;
+}
+
+/* All have an owner until that releases them. */
+START_TEST( scenario_mutex_many_kept )
+{
+    int i;
+
+    for (i = 0; i < MANY; i++)
+    {
+        many[i] = CreateMutexW( NULL, TRUE, NULL );
+        CloseHandle( copy_of( many[i] ) );
+        Sleep( 1 );                             /* likely the next one is of this process alone, too, at first */
+    }
+    join( start_thread( poll_many, NULL ) );
+    for (i = 0; i < MANY; i++) ok( many_ret[i] == WAIT_TIMEOUT, "owned mutex %d: %lu\n", i, many_ret[i] );
+    for (i = 0; i < MANY; i++) ok( ReleaseMutex( many[i] ), "mutex %d is not mine, error %lu\n", i, GetLastError() );
+    join( start_thread( poll_many, NULL ) );
+    for (i = 0; i < MANY; i++) ok( many_ret[i] == WAIT_OBJECT_0, "free mutex %d: %lu\n", i, many_ret[i] );
+    for (i = 0; i < MANY; i++) CloseHandle( many[i] );
+}
+
+/* ---- an owner that closes the last handle ---- */
+
+#define OTHERS 16                               /* mutexes that are made, made known and closed meanwhile */
+
+static DWORD waiter_ret;
+static volatile LONG waiter_is_back;
+
+static DWORD WINAPI forgotten_waiter( void *arg )
+{
+    (void)arg;
+    waiter_ret = wait_and_tell( subject, KIT_LIMIT );
+    InterlockedIncrement( &waiter_is_back );
+    return 0;
+}
+
+/* The owner: it ends without a release, long after the last handle is closed. */
+static DWORD WINAPI forgetful_owner( void *arg )
+{
+    HANDLE waiter = start_thread( forgotten_waiter, NULL ), copy, mutex;
+    int i;
+
+    check_that( !WaitForSingleObject( subject, 0 ) );
+    CloseHandle( copy_of( subject ) );
+    know_they_wait( 1 );
+    CloseHandle( subject );
+    for (i = 0; i < OTHERS; i++)
+    {
+        mutex = CreateMutexW( NULL, TRUE, NULL );
+        copy = copy_of( mutex );
+        CloseHandle( mutex );
+        CloseHandle( copy );
+        Sleep( 1 );
+    }
+    check_that( WaitForSingleObject( waiter, 100 ) == WAIT_TIMEOUT && !waiter_is_back );
+    *(HANDLE *)arg = waiter;
+    return 0;
+}
+
+/* A wait has the mutex still, and nobody releases it: the wait is over when the owner ends [guess: a wait references its object;
+   seen: Wine]. */
+START_TEST( scenario_mutex_forgotten )
+{
+    HANDLE owner, waiter = NULL;
+
+    begun = CreateSemaphoreW( NULL, 0, 1, NULL );
+    CloseHandle( copy_of( begun ) );            /* others know both: wait_and_tell */
+    subject = CreateMutexW( NULL, FALSE, NULL );
+    owner = start_thread( forgetful_owner, &waiter );
+    join( owner );
+    ok( waiter != NULL, "no waiter\n" );
+    join( waiter );
+    ok( !wrong, "%ld wrong answers\n", wrong );
+    unverified ok( waiter_ret == WAIT_ABANDONED, "the wait gave %lu\n", waiter_ret );
+    CloseHandle( begun );
+}
+
 /* PulseEvent releases all threads that wait for a manual-reset event [doc]. A worker waits, too, while its scheduler
    stands still [guess]. Others know both objects when the thread tells that it waits: see wait_and_tell. */
 START_TEST( scenario_object_pulsed_late )

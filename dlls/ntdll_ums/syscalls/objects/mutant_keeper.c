@@ -44,6 +44,7 @@
 #define ENOUGH 20000000                         /* 100 ns: two seconds */
 #define MOMENT 200000                           /* 20 ms; a thread usually begins within one */
 #define PERIOD 1000000                          /* 100 ms */
+#define LOOKS 2                                 /* at older mutants, for each that gets a keeper: more than come */
 
 enum keeper_state
 {
@@ -110,15 +111,21 @@ static int is_same( HANDLE handle, HANDLE other )
     return !(NTSTATUS)ums_native_call( "NtCompareObjects", args );
 }
 
-/* ums_has_access makes its call through the hook, which would take the worker home. The caller is in a
-   section, and holds the lock. */
+/* NtQueryObject makes its call through the hook, which would take the worker home. The caller is in a
+   section, or in a transfer, and holds the lock. */
+static int query( HANDLE handle, OBJECT_BASIC_INFORMATION *info )
+{
+    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, ObjectBasicInformation,
+                                    (uint64_t)(ULONG_PTR)info, sizeof(*info) };
+
+    return !(NTSTATUS)ums_native_call( "NtQueryObject", args );
+}
+
 static int has_right( HANDLE handle, ACCESS_MASK access )
 {
     OBJECT_BASIC_INFORMATION info;
-    uint64_t args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)handle, ObjectBasicInformation,
-                                    (uint64_t)(ULONG_PTR)&info, sizeof(info) };
 
-    return !(NTSTATUS)ums_native_call( "NtQueryObject", args ) && (info.GrantedAccess & access) == access;
+    return query( handle, &info ) && (info.GrantedAccess & access) == access;
 }
 
 /* ---- the keeper ---- */
@@ -413,6 +420,41 @@ static void leave_list( struct keeper *k, enum keeper_state how )
     to_state( k, how );
 }
 
+/* With the lock. Only the keeper's handle is left, in all processes, so no other one can be made any more, and nobody but the
+   keeper can release the mutant. A wait that goes on with a handle that was closed meanwhile is one reference more than that
+   handle and the question [seen: Wine 8.0, 10.0]; where references are counted in another way, the keeper stays. */
+static int is_unnamed( const struct keeper *k )
+{
+    OBJECT_BASIC_INFORMATION info;
+
+    return query( k->mutant, &info ) && info.HandleCount == 1 && info.PointerCount == 2;
+}
+
+/* Without the lock. The last close destroys a mutant [doc: CreateMutex], which only the keeper keeps: its owner has closed it
+   without a release. Nobody tells us, since the mutant is the host's and may have been closed in another process. So the mutant
+   that was not looked at for the longest time is, at the end of the list; one that has a name goes to the front. If the caller is
+   terminated behind leave_list, a slot is lost, as in ums_kept_release. */
+static void forget_unnamed( void )
+{
+    struct keeper **at, *k;
+    int i, gone = 1;
+
+    for (i = 0; i < LOOKS && ums_any_kept(); i++)
+    {
+        ums_objects_lock();
+        for (at = &kept; (k = *at) && k->next; at = &k->next) ;
+        if (k && (gone = is_unnamed( k ))) leave_list( k, KEEPER_RELEASES );
+        else if (k)
+        {
+            *at = NULL;
+            k->next = kept;
+            kept = k;
+        }
+        ums_objects_unlock();
+        if (k && gone) await_end( k );
+    }
+}
+
 /* Not when the process ends: its other threads are gone, keepers and whoever transferred too, and the
    last one would wait for them. */
 int ums_mutant_needs_keeper( const struct ums_object *o )
@@ -450,6 +492,7 @@ static int transfer( struct ums_object *o )
     o->transfer = 1;
     note_transfer( 0, ke_thread_id() );         /* before the unlock: nobody finds this thread between */
     ums_objects_unlock();
+    forget_unnamed();
     begun = begin( k );
     if (!owned || begun != KEEPER_HAS_IT) finish( k, KEEPER_ENDS );
     ums_objects_lock();
