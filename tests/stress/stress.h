@@ -66,6 +66,7 @@ struct task
                                                    resume it: in Wine's malloc, in the loader */
     volatile LONG frozen;                       /* suspended, and nobody else may resume it */
     volatile LONG alert;                        /* waits.c */
+    volatile LONG first_apcs;                   /* queued to it before it begins, and not run yet */
     volatile LONG wakes;                        /* how often somebody set out to wake it */
     volatile LONG dequeues;                     /* odd: from before a Dequeue to after the delivery */
     struct task *volatile held;                 /* pinned and suspended by this one, or about to be */

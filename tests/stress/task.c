@@ -101,6 +101,7 @@ static void reset( struct task *task, unsigned int *seed )
     task->queued = task->inside = task->over = task->deleted = 0;
     task->meddlers = task->killable = task->asleep = task->closed = 0;
     task->alert = 0;
+    task->first_apcs = 0;
     task->held = NULL;
     task->frozen = 0;
     task->fragile = 1;
@@ -110,6 +111,34 @@ static void reset( struct task *task, unsigned int *seed )
     task->executes = task->blocks = task->yields = task->deliveries = 0;
     task->at = '-';
     task->lives++;
+}
+
+static void WINAPI first_apc( ULONG_PTR param )
+{
+    struct task *task = (struct task *)param;
+
+    if (GetCurrentUmsThread() != task->context || GetCurrentThreadId() != task->tid)
+        promise_broken( "its first APC runs elsewhere", task, (ULONG_PTR)GetCurrentUmsThread(), GetCurrentThreadId() );
+    if (task->tid & 4) UmsThreadYield( task );
+    if (InterlockedDecrement( &task->first_apcs ) < 0) promise_broken( "more APCs than were queued", task, 0, 0 );
+}
+
+/* It does not run yet, and begins with what is queued and set here, if nobody resumes it meanwhile. */
+static void change_start( struct task *task, unsigned int *seed )
+{
+    CONTEXT context;
+    LONG apcs;
+
+    if (pick( seed, 2 ) || InterlockedCompareExchange( &task->meddlers, -1, 0 )) return;
+    context.ContextFlags = CONTEXT_FULL;
+    if (pick( seed, 2 ) && (!GetThreadContext( task->thread, &context ) || context.Rcx != (ULONG_PTR)worker_life ||
+                            context.Rdx != (ULONG_PTR)task || !SetThreadContext( task->thread, &context )))
+        promise_broken( "a new worker's registers", task, context.Rcx, context.Rdx );
+    apcs = (LONG)pick( seed, 3 );
+    InterlockedExchange( &task->first_apcs, apcs );
+    while (apcs--)
+        if (!QueueUserAPC( first_apc, task->thread, (ULONG_PTR)task )) promise_broken( "no first APC", task, GetLastError(), 0 );
+    InterlockedExchange( &task->meddlers, 0 );
 }
 
 /* The creator has a pin of its own: the worker may live, end and be delivered before its handle is stored. */
@@ -133,6 +162,7 @@ static BOOL give_life( struct task *task, unsigned int *seed )
     }
     task->thread = thread;
     InterlockedIncrement( &made );
+    if (flags) change_start( task, seed );
     if (flags) wait_a_little( seed );
     if (flags && ResumeThread( thread ) == (DWORD)-1)
         promise_broken( "a new worker cannot be resumed", task, GetLastError(), 0 );

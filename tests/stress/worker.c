@@ -521,6 +521,7 @@ DWORD WINAPI worker_life( void *arg )
     int i;
 
     TlsSetValue( tls, task );
+    if (task->first_apcs) promise_broken( "it began without its APCs", task, task->first_apcs, 0 );
     while (!task->thread) UmsThreadYield( task );       /* its creator is about to store id and handle */
     if (task->tid != id) promise_broken( "told another id", task, id, task->tid );
     for (i = 0; i < CANARY_WORDS; i++) canary[i] = id ^ (unsigned long long)i << 32;

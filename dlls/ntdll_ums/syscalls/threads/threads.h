@@ -64,10 +64,9 @@ void ums_let_advance( uint32_t tid, int tries );
 /* Call this in a loop that waits for another thread: that one may be waiting for this one. */
 void ums_let_others_go_on( struct ums_context *self, struct ums_wait *wait );
 
-/* The thread of a new worker runs code of the host until it parks. On Windows it has not begun: its registers do not change, and
-   it has no locks [guess]. Registers that were read in the host's code would take it back there when they are set later, and a
-   thread that stands still there may have the loader's lock. So wait until it has parked, unless the program has suspended it
-   before. 0: it may still run such code. Call it while nothing is held. */
+/* The thread of a new worker runs code of the host until it parks. On Windows it has not begun, and has no locks [guess]; here one that
+   stands still there may have the loader's lock. So wait until it has parked, unless the program has suspended it before. 0: it
+   may still run such code. Call it while nothing is held. */
 int ums_wait_for_start( const struct ums_context *target, uint32_t tid );
 
 /* Call this before a suspension, while nothing is held. If several threads suspended the worker in turn, and
