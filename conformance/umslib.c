@@ -556,6 +556,17 @@ PUMS_CONTEXT list_wait( PUMS_COMPLETION_LIST list )
     return context;
 }
 
+BOOL list_wait_for_item( PUMS_COMPLETION_LIST list )
+{
+    HANDLE event;
+    DWORD ret;
+
+    if (!pGetUmsCompletionListEvent( list, &event )) return FALSE;
+    ret = WaitForSingleObject( event, WAIT_BOUND );
+    CloseHandle( event );
+    return ret == WAIT_OBJECT_0;
+}
+
 BOOL list_stays_empty( PUMS_COMPLETION_LIST list, DWORD ms )
 {
     ULONGLONG start = GetTickCount64();

@@ -203,6 +203,8 @@ void on_worker( void (*func)( void *arg ), void *arg );
 void run_workers( struct sched *sched, struct worker *workers, int count );
 /* Wait (bounded) until something is on the list; returns the chain. Plain threads. */
 PUMS_CONTEXT list_wait( PUMS_COMPLETION_LIST list );
+/* The same, and leave it there for the scheduler that is started later. The list's event tells of the first item only. */
+BOOL list_wait_for_item( PUMS_COMPLETION_LIST list );
 /* TRUE if nothing comes to the list for that long. The event would not tell: stale signals are
  * allowed. */
 BOOL list_stays_empty( PUMS_COMPLETION_LIST list, DWORD ms );

@@ -56,18 +56,6 @@ static void queue( PAPCFUNC function )
     for (i = 0; i < APCS; i++) ok( QueueUserAPC( function, worker.thread, i ), "QueueUserAPC: error %lu\n", GetLastError() );
 }
 
-/* Without executing it: it stays with the scheduler that is started later. */
-static BOOL wait_for_item( void )
-{
-    HANDLE event;
-    DWORD ret;
-
-    if (!pGetUmsCompletionListEvent( sched.list, &event )) return FALSE;
-    ret = WaitForSingleObject( event, WAIT_BOUND );
-    CloseHandle( event );
-    return ret == WAIT_OBJECT_0;
-}
-
 static void execute( void )
 {
     ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
@@ -91,14 +79,14 @@ START_TEST( scenario_apc_first )
 {
     if (!begin_test( 0 )) return;
     queue( routine );
-    ok( wait_for_item(), "it did not come to its list\n" );
+    ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
     check_begun();
 }
 
 START_TEST( scenario_apc_first_parked )
 {
     if (!begin_test( 0 )) return;
-    ok( wait_for_item(), "it did not come to its list\n" );
+    ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
     queue( yielding );
     check_begun();
 }
@@ -109,7 +97,7 @@ START_TEST( scenario_apc_first_suspended )
     if (!begin_test( CREATE_SUSPENDED )) return;
     queue( yielding );
     ok( ResumeThread( worker.thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
-    ok( wait_for_item(), "it did not come to its list\n" );
+    ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
     check_begun();
 }
 
@@ -143,7 +131,7 @@ START_TEST( scenario_apc_first_by_worker )
 START_TEST( scenario_apc_first_killed )
 {
     if (!begin_test( 0 )) return;
-    ok( wait_for_item(), "it did not come to its list\n" );
+    ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
     queue( routine );
     ok( TerminateThread( worker.thread, 7 ), "TerminateThread: error %lu\n", GetLastError() );
     execute();

@@ -50,18 +50,6 @@ static BOOL set_registers( int i, CONTEXT *context )
     return SetThreadContext( workers[i].thread, context );
 }
 
-/* Without executing it: it stays with the scheduler that is started later. */
-static BOOL wait_for_item( void )
-{
-    HANDLE event;
-    DWORD ret;
-
-    if (!pGetUmsCompletionListEvent( sched.list, &event )) return FALSE;
-    ret = WaitForSingleObject( event, WAIT_BOUND );
-    CloseHandle( event );
-    return ret == WAIT_OBJECT_0;
-}
-
 static BOOL begin_test( int count )
 {
     memset( &sched, 0, sizeof(sched) );
@@ -93,7 +81,7 @@ START_TEST( scenario_context_new_stays )
     {
         if (!begin_test( 1 ) || !make( 0 )) return;
         ok( read_registers( 0, &first ), "GetThreadContext: error %lu\n", GetLastError() );
-        ok( wait_for_item(), "it did not come to its list\n" );
+        ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
         ok( read_registers( 0, &second ), "GetThreadContext: error %lu\n", GetLastError() );
         unverified ok( first.Rip == second.Rip && first.Rsp == second.Rsp,
                        "5 the registers were %llx and %llx, then %llx and %llx\n", first.Rip, first.Rsp, second.Rip, second.Rsp );
@@ -149,7 +137,7 @@ START_TEST( scenario_context_new_elsewhere )
         if (!begin_test( 1 ) || !make( 0 )) return;
         landed = 0;
         ok( set_elsewhere( 0 ), "SetThreadContext: error %lu\n", GetLastError() );
-        ok( wait_for_item(), "it did not come to its list\n" );
+        ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
         ok( !landed, "5 it ran before it was executed\n" );
         ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
         unverified ok( landed == 1 && !ran[0], "5 it did not begin where it was set to\n" );
@@ -204,14 +192,14 @@ START_TEST( scenario_context_new_start_suspended )
     if (!begin_test( 1 ) || !make_suspended()) return;
     take_detour();
     ok( ResumeThread( workers[0].thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
-    ok( wait_for_item(), "it did not come to its list\n" );
+    ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
     check_detour();
 }
 
 START_TEST( scenario_context_new_start_parked )
 {
     if (!begin_test( 1 ) || !make( 0 )) return;
-    ok( wait_for_item(), "it did not come to its list\n" );
+    ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
     take_detour();
     check_detour();
 }
@@ -249,7 +237,7 @@ START_TEST( scenario_context_new_sent_suspended )
     ok( context.Rip == (ULONG_PTR)landing_alertable && context.R12 == 12, "5 the registers read %llx and %llx\n", context.Rip,
         context.R12 );
     ok( ResumeThread( workers[0].thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
-    ok( wait_for_item(), "it did not come to its list\n" );
+    ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
     unverified ok( !landed && !routines, "5 it ran before it was executed\n" );
     ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
     unverified ok( landed == 1 && landed_as_worker && !ran[0], "5 it landed %ld times, as a worker: %ld\n", landed,
@@ -263,7 +251,7 @@ START_TEST( scenario_context_new_sent_suspended )
 START_TEST( scenario_context_new_sent_killed )
 {
     if (!begin_test( 1 ) || !make( 0 )) return;
-    ok( wait_for_item() && set_elsewhere( 0 ), "SetThreadContext: error %lu\n", GetLastError() );
+    ok( list_wait_for_item( sched.list ) && set_elsewhere( 0 ), "SetThreadContext: error %lu\n", GetLastError() );
     ok( TerminateThread( workers[0].thread, 7 ), "TerminateThread: error %lu\n", GetLastError() );
     ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
     ok( worker_wait( &workers[0], WAIT_BOUND ) && worker_delete( &workers[0] ), "it did not end\n" );
@@ -414,7 +402,7 @@ START_TEST( scenario_context_new_loader )
     kit_unlock_loader();
     if (!made) return;
     ok( read, "GetThreadContext failed\n" );
-    ok( wait_for_item() && !landed && !ran[0], "5 it ran before it was executed\n" );
+    ok( list_wait_for_item( sched.list ) && !landed && !ran[0], "5 it ran before it was executed\n" );
     ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
     unverified ok( landed == set && ran[0] == !set, "5 it ran %ld times here, %ld there, set: %d\n", ran[0], landed, set );
     ok( worker_wait( &workers[0], WAIT_BOUND ) && worker_delete( &workers[0] ), "it did not end\n" );
