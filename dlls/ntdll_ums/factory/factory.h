@@ -292,8 +292,7 @@ int  ums_factory_wait_begin( struct ums_factory *f, struct ums_hand *h, struct u
 ums_status ums_factory_wait_end( struct ums_factory *f, struct ums_hand *h,
                                  struct ums_packet *packets, uint32_t count, uint32_t *n );
 
-/* Called before a hand waits in the kernel; before it makes a call that may block; and after either.
-   The first two return whether the last one must be called. Does it matter whether it waits? */
+/* Does it matter whether the hand waits? The caller is its thread. */
 static inline int ums_hand_counts( struct ums_hand *h )
 {
     const enum hand_state state = hand_state( atomic_load( &h->word ) );
@@ -301,6 +300,8 @@ static inline int ums_hand_counts( struct ums_hand *h )
     return state == HAND_RUNNING || (state == HAND_IDLE && atomic_load( &h->coming ));
 }
 
+/* Called before a hand waits in the kernel; before it makes a call that may block; and after either.
+   The first two return whether the last one must be called. */
 int  ums_hand_blocks( struct ums_hand *h );
 int  ums_hand_enters( struct ums_hand *h );
 void ums_hand_is_back( struct ums_hand *h );

@@ -357,7 +357,9 @@ static ums_status set_debug_registers( void *thread, const CONTEXT *context )
 }
 
 /* The worker is held, and has not begun. Its thread takes from here what it begins with, when it is executed for the first time: a start routine
-   and a parameter, or registers, if it is sent elsewhere. Of these the upper halves of YMM registers are left out. */
+   and a parameter, or registers, if it is sent elsewhere. Of these the upper halves of YMM registers are left out. It stands still until it is let
+   go on, and nobody executes it meanwhile, so only this thread writes here. The worker reads them behind the exchange that says that it has
+   begun: one that was stopped before that sees all; behind it its registers are set like others. */
 static ums_status set_first_registers( struct ums_context *w, void *thread, CONTEXT *now, const CONTEXT *context )
 {
     struct ke_own *own = ke_own( w );
