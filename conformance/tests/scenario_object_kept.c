@@ -168,11 +168,12 @@ static DWORD WINAPI forgotten_waiter( void *arg )
 /* The owner: it ends without a release, long after the last handle is closed. */
 static DWORD WINAPI forgetful_owner( void *arg )
 {
-    HANDLE waiter = start_thread( forgotten_waiter, NULL ), copy, mutex;
+    HANDLE waiter, copy, mutex;
     int i;
 
     check_that( !WaitForSingleObject( subject, 0 ) );
-    CloseHandle( copy_of( subject ) );
+    CloseHandle( copy_of( subject ) );          /* others know it, too: wait_and_tell */
+    waiter = start_thread( forgotten_waiter, NULL );
     know_they_wait( 1 );
     CloseHandle( subject );
     for (i = 0; i < OTHERS; i++)
