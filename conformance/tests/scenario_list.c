@@ -82,10 +82,12 @@ static volatile LONG once_running;
 static volatile LONG once_swept, once_hammered;
 static volatile LONG once_stop[2];
 
+static ULONGLONG once_limit;                    /* as GetTickCount64 counts */
+
 /* Until both have taken something from the schedulers' list, for that is what is tested. */
 static BOOL once_enough( int round )
 {
-    return round >= 100 * ONCE_ROUNDS || (round >= ONCE_ROUNDS && once_swept && once_hammered);
+    return (round >= ONCE_ROUNDS && once_swept && once_hammered) || GetTickCount64() >= once_limit;
 }
 
 /* Two pairs play ping-pong; every wait of one is ended by its partner, and the first one ends the game. */
@@ -135,6 +137,7 @@ START_TEST( scenario_list_once )
     first = kit_add_sched( list );
     second = kit_add_sched( list );
     once_running = 4;
+    once_limit = GetTickCount64() + KIT_LIMIT / 2;
     for (i = 0; i < 4; i++) kit_add_worker( list, once_body, (void *)(ULONG_PTR)i );
     kit_add_worker( list, once_sweeper, NULL );
     kit_start();

@@ -53,6 +53,7 @@ static void loader_release( void )
 static DWORD holder_body( struct kit_worker *worker )
 {
     lock->acquire();
+    holder = worker;                            /* the probers may be through before its creator goes on */
     holding = 1;
     if (lock->away == BLOCKED) WaitForSingleObject( lock_event, KIT_LIMIT );
     else if (lock->away == YIELDED) kit_park( worker );

@@ -19,6 +19,7 @@ static CONDITION_VARIABLE condition = CONDITION_VARIABLE_INIT;
 static volatile LONG counter;
 static volatile LONG bad_results;
 static DWORD slot;
+static HANDLE heap;                             /* whose lock no other thread has */
 
 static void call_set_event( void )
 {
@@ -124,9 +125,9 @@ static void call_port( void )
 
 static void call_heap( void )
 {
-    void *memory = HeapAlloc( GetProcessHeap(), 0, 40 );
+    void *memory = HeapAlloc( heap, 0, 40 );
 
-    if (!memory || !HeapFree( GetProcessHeap(), 0, memory )) bad_results++;
+    if (!memory || !HeapFree( heap, 0, memory )) bad_results++;
 }
 
 static void call_ums( void )
@@ -216,6 +217,7 @@ static void setup( void )
     mutex = CreateMutexW( NULL, FALSE, NULL );
     port = CreateIoCompletionPort( INVALID_HANDLE_VALUE, NULL, 0, 1 );
     slot = TlsAlloc();
+    heap = HeapCreate( 0, 0, 0 );
     InitializeCriticalSection( &section );
 }
 

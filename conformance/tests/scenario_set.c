@@ -200,6 +200,8 @@ START_TEST( scenario_set_plain )
 #define SHORT_WAIT  200                         /* ms */
 #define FIRST_WAITS 20                          /* they may be made in another way than those behind them */
 
+static volatile LONG may_end;                   /* the main thread may come late: not before it has been there */
+
 static DWORD short_wait_body( struct kit_worker *worker )
 {
     int i;
@@ -207,6 +209,7 @@ static DWORD short_wait_body( struct kit_worker *worker )
     for (i = 0; i < FIRST_WAITS; i++) WaitForSingleObject( event, 1 );
     about = worker->blocks + 1;
     result = (LONG)WaitForSingleObject( event, SHORT_WAIT );
+    while (!may_end) kit_yield( worker, NULL );
     return 0;
 }
 
@@ -222,6 +225,7 @@ static DWORD short_condition_body( struct kit_worker *worker )
     about = worker->blocks + 1;
     result = SleepConditionVariableSRW( &condition, &lock, SHORT_WAIT, 0 ) ? 0 : (LONG)GetLastError();
     ReleaseSRWLockExclusive( &lock );
+    while (!may_end) kit_yield( worker, NULL );
     return 0;
 }
 
@@ -247,6 +251,7 @@ static void change_after_wait( DWORD (*body)( struct kit_worker * ), LONG time_o
         unverified ok( SetThreadContext( worker->thread, &context ), "SetThreadContext: error %lu\n", GetLastError() );
         ok( ResumeThread( worker->thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
     }
+    may_end = 1;
     kit_finish();
     unverified ok( result == time_out && detours == 1, "the wait returned %ld, not %ld, %ld detours\n", result, time_out, detours );
     kit_check();

@@ -189,7 +189,9 @@ START_TEST( scenario_suspend_itself_attaching )
     ok( kit_wait_value( &armed, 1 ), "no helper\n" );
     worker = kit_add_worker( sched->list, short_body, NULL );
     ok( worker && kit_wait_value( &worker->terminated, 1 ), "it does not go on\n" );
+    kit_lock_loader();                          /* a thread of the system that has seen it armed is through */
     armed = 0;
+    kit_unlock_loader();
     stop = 1;
     ok( !WaitForSingleObject( helper, KIT_LIMIT ), "the helper does not end\n" );
     CloseHandle( helper );
