@@ -186,10 +186,12 @@ START_TEST( factory_threads_idle_never )
 
 #define BUSY_IDLE 500                           /* ms */
 
-/* One after the other for longer than the time-out. The longest that it can have been idle, in ms. */
-static ULONGLONG keep_busy( struct factory *factory )
+/* One after the other for longer than the time-out. The longest that it can have been idle, in ms. *ended: how many had ended when
+   it was busy for the first time; one that was idle before may be about to end when this begins. */
+static ULONGLONG keep_busy( struct factory *factory, LONG *ended )
 {
     ULONGLONG start = clock_ms(), last = start, longest = 0, now;
+    BOOL first = TRUE;
 
     do
     {
@@ -199,6 +201,8 @@ static ULONGLONG keep_busy( struct factory *factory )
         if (!ok( factory_reach( &factory->released, before + 1 ), "2.5 no packet\n" )) break;
         /* else the next packet makes a second worker, and one of the two may idle */
         if (!ok( factory_rest( factory->handle ), "2.3 it does not wait again\n" )) break;
+        if (first) *ended = factory->ended;
+        first = FALSE;
         Sleep( BUSY_IDLE / 20 );
         now = clock_ms();
         if (now - last > longest) longest = now - last;
@@ -220,9 +224,9 @@ START_TEST( factory_threads_busy )
     ok( set_idle( &factory, BUSY_IDLE ), "1.3 time-outs are refused\n" );
     for (tries = 0; tries < 20 && longest >= BUSY_IDLE / 2; tries++)
     {
-        LONG ended = factory.ended;
+        LONG ended = 0;
 
-        longest = keep_busy( &factory );
+        longest = keep_busy( &factory, &ended );
         if (longest < BUSY_IDLE / 2)
             ok( factory.ended == ended, "2.4 %ld workers ended, idle for %lu ms of %d\n",
                 factory.ended - ended, (ULONG)longest, BUSY_IDLE );

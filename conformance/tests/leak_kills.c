@@ -260,17 +260,21 @@ static BOOL open_target( HANDLE thread )
     return target && weak_target;
 }
 
+static volatile LONG target_runs;
+
 static DWORD WINAPI target_thread( void *arg )
 {
     (void)arg;
+    target_runs = 1;
     while (!target_ends) SwitchToThread();
     return 0;
 }
 
 static void suspenders( int rounds )
 {
-    target_ends = 0;
+    target_ends = target_runs = 0;
     if (!open_target( CreateThread( NULL, 0, target_thread, NULL, 0, NULL ) )) return;
+    while (!target_runs) SwitchToThread();      /* suspended earlier, it might have the loader's lock */
     kill_many( suspend_on, rounds );
     target_ends = 1;
     join( target );
