@@ -160,8 +160,9 @@ static void end( HANDLE *meddlers )
     }
     for (i = 0; i < TASKS_MAX; i++) CloseHandle( tasks[i].event );
     task_delete_killed();
-    printf( "seed %u: %ld workers, %ld killed (%ld seen dead twice), %ld schedulers terminated, %ld executes, %ld upcalls,"
-            " %ld deliveries, %ld retries, %ld refused, longest pause %llu ms\n", seed, made, killed, twice, scheds_killed, executes, upcalls, delivered, retries, refused, longest_pause );
+    printf( "seed %u: %ld workers, %ld killed (%ld seen dead twice), %ld schedulers terminated (%ld in an upcall so far), %ld executes, %ld upcalls,"
+            " %ld deliveries, %ld retries, %ld refused, longest pause %llu ms\n", seed, made, killed, twice, scheds_killed, upcalls_not_noted,
+            executes, upcalls, delivered, retries, refused, longest_pause );
     longest_pause = 0;
     fflush( stdout );
     if (broken) fail( "a promise was broken" );
@@ -242,7 +243,7 @@ int main( int argc, char **argv )
     if (!parse( argc, argv, &seconds )) return 2;
     all = seconds * 1000ull;
     SetUnhandledExceptionFilter( crashed );
-    tls = TlsAlloc();
+    if ((tls = TlsAlloc()) >= 64) fail( "no slot in the TEB" );
     InitializeCriticalSection( &sched_lock );
     printf( "seed %u, %u s, %ld schedulers, %ld workers at a time, without \"%s\"\n", seed, seconds,
             sched_count, task_count, without );

@@ -190,7 +190,7 @@ static void execute( struct sched *sched, struct task *task )
     InterlockedIncrement( &sched->executes );
     InterlockedIncrement( &task->executes );
     sched->at = 'x';
-    sched->heard = 0;
+    sched->began = sched->heard = 0;
     sched->deliveries = task->deliveries;
     window( sched );
     ExecuteUmsThread( task->context );
@@ -235,10 +235,20 @@ static BOOL wants_to_leave( struct sched *sched )
     return TRUE;
 }
 
+/* As TlsGetValue, without a call. */
+static inline struct sched *own_sched( void )
+{
+    struct sched *sched;
+
+    __asm__( "movq %%gs:0x1480(,%1,8),%0" : "=r" (sched) : "r" ((ULONG_PTR)tls) );      /* TEB.TlsSlots */
+    return sched;
+}
+
 static void WINAPI schedule( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID param )
 {
-    struct sched *sched = TlsGetValue( tls );
+    struct sched *sched = own_sched();
 
+    sched->began = 1;                           /* as early as can be: see sched_reap */
     sched->reason = reason;
     sched->payload = payload;
     sched->param = param;

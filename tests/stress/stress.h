@@ -99,6 +99,7 @@ struct sched
     volatile LONG dequeues;                     /* as a task's */
     PUMS_CONTEXT volatile chain;                /* what a Dequeue gave, until it is delivered */
     LONG          deliveries;                   /* of current, when it was executed */
+    volatile LONG began;                        /* SchedulerProc has begun, perhaps without having: */
     volatile LONG heard;                        /* the upcall has come */
     RTL_UMS_SCHEDULER_REASON reason;            /* of it, and: */
     ULONG_PTR     payload;
@@ -204,6 +205,7 @@ void wait_a_little( unsigned int *seed );
 /* ---- killer.c ---- */
 
 extern volatile LONG killing, scheds_killed;    /* killing: from before it to the moment that nothing is left to do */
+extern LONG upcalls_not_noted;                  /* terminations, in all rounds, in the middle of an upcall's beginning */
 BOOL sched_kill( struct sched *sched );         /* any thread but itself; FALSE: not now */
 void sched_reap( struct sched *sched );         /* main thread; its thread has ended */
 void sched_settle( unsigned int *seed );        /* main thread */
