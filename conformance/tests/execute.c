@@ -353,7 +353,7 @@ static void WINAPI steal_sched_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR 
         if (error == ERROR_INTERNAL_ERROR) InterlockedIncrement( &steal_busy );
         else if (error == ERROR_RETRY) InterlockedIncrement( &steal_retry );
         else if (context_is_terminated( steal_worker.context ) != 1 &&
-                 !(error == ERROR_INVALID_PARAMETER && steal_worker.finished))      /* about to be: why_refused */
+                 !(error == ERROR_INVALID_PARAMETER && steal_worker.finished))      /* it is about to be */
         {
             InterlockedIncrement( &steal_strange );
             steal_last_error = error;

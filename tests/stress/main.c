@@ -243,7 +243,7 @@ int main( int argc, char **argv )
     if (!parse( argc, argv, &seconds )) return 2;
     all = seconds * 1000ull;
     SetUnhandledExceptionFilter( crashed );
-    if ((tls = TlsAlloc()) >= 64) fail( "no slot in the TEB" );
+    if ((tls = TlsAlloc()) >= TLS_MINIMUM_AVAILABLE) fail( "no slot in the TEB" );
     InitializeCriticalSection( &sched_lock );
     printf( "seed %u, %u s, %ld schedulers, %ld workers at a time, without \"%s\"\n", seed, seconds,
             sched_count, task_count, without );

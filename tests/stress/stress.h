@@ -99,7 +99,7 @@ struct sched
     volatile LONG dequeues;                     /* as a task's */
     PUMS_CONTEXT volatile chain;                /* what a Dequeue gave, until it is delivered */
     LONG          deliveries;                   /* of current, when it was executed */
-    volatile LONG began;                        /* SchedulerProc has begun, perhaps without having: */
+    volatile LONG began;                        /* SchedulerProc has begun; its thread alone writes this, and is gone when it is read */
     volatile LONG heard;                        /* the upcall has come */
     RTL_UMS_SCHEDULER_REASON reason;            /* of it, and: */
     ULONG_PTR     payload;
