@@ -224,6 +224,7 @@ START_TEST( scenario_exception_overflow_again )
 
 static HANDLE called, also_called;
 static int which_call;
+static LONG calls_near_end[4];
 
 static void call_something( void )
 {
@@ -242,23 +243,32 @@ static void call_something( void )
     }
 }
 
-static void __attribute__((noinline)) overflow_in_calls( void *depth )
+/* Calls only near the end: SwitchToThread gives a busy processor away, and thousands of them take minutes under load. */
+#define CALLS_FROM 0x10000                      /* twice what leave_room keeps, from the lower end */
+
+static void __attribute__((noinline)) overflow_in_calls( void *bottom )
 {
     volatile char some[40];                     /* small, so that each part of a page is met */
 
     some[0] = 1;
-    call_something();
-    if (!never) overflow_in_calls( depth );
+    if (some < (volatile char *)bottom + CALLS_FROM)
+    {
+        calls_near_end[which_call]++;
+        call_something();
+    }
+    if (!never) overflow_in_calls( bottom );
     tally.wrong += some[0];
 }
 
 static DWORD overflow_in_calls_body( struct kit_worker *worker )
 {
+    void *bottom = *(void **)((char *)kit_teb() + 0x1478);     /* DeallocationStack [sdk] */
+
     leave_room();
     kit_yield( worker, NULL );
     for (which_call = 0; which_call < 4; which_call++)
     {
-        tally.codes[which_call] = seh_call( overflow_in_calls, NULL );
+        tally.codes[which_call] = seh_call( overflow_in_calls, bottom );
         if (!_resetstkoflw()) tally.wrong++;
         kit_yield( worker, NULL );
         call_something();
@@ -274,8 +284,11 @@ START_TEST( scenario_exception_overflow_in_calls )
     called = CreateEventW( NULL, FALSE, FALSE, NULL );
     run_faults( overflow_in_calls_body );
     for (i = 0; i < 4; i++)
+    {
+        ok( calls_near_end[i], "no call %d was made near the end of the stack\n", i );
         ok( tally.codes[i] == (DWORD)EXCEPTION_STACK_OVERFLOW, "the overflow in call %d gave %#llx\n", i,
             (ULONGLONG)tally.codes[i] );
+    }
     check_handled( 1 );
     CloseHandle( called );
 }
