@@ -126,7 +126,10 @@ static DWORD WINAPI kit_worker_thread( void *arg )
 {
     struct kit_worker *worker = arg;
     DWORD ret = worker->body( worker );
+    LONG told = worker->blocks + worker->yields;    /* before executes: it may be stopped in between */
 
+    /* an upcall is counted behind its execute: whoever runs has one execute more */
+    if (worker->executes <= told) worker->unexecuted = 1;
     InterlockedExchange( &worker->ended, 1 );
     return ret;
 }

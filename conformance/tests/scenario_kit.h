@@ -45,6 +45,7 @@ struct kit_worker
     volatile LONG suspended;        /* executes that failed for suspension */
     volatile LONG parked;           /* yielded to kit_nowhere and its upcall has run */
     volatile LONG ended;            /* its body returned */
+    LONG unexecuted;                /* ... when its scheduler had heard that it does not run */
     volatile ULONG_PTR payload;     /* of the last Blocked upcall */
     PUMS_COMPLETION_LIST list;      /* where it was delivered last */
     volatile LONG deleted;          /* DeleteUmsThreadContext said TRUE */

@@ -125,7 +125,7 @@ static void call_port( void )
 
 static void call_heap( void )
 {
-    void *memory = HeapAlloc( heap, 0, 40 );
+    void *memory = HeapAlloc( heap, 0, 0x100000 );      /* larger than what a heap keeps: two calls about memory */
 
     if (!memory || !HeapFree( heap, 0, memory )) bad_results++;
 }
