@@ -123,7 +123,7 @@ START_TEST( factory_leak_calls )
 {
     if (!factory_needs() || !(port = factory_port( 0 ))) return;
     keep = factory_create( port, JUNK, NULL, 3 );
-    check_flat( "create, query, close", creations, 300, SLACK );
+    check_flat( "create, query, close", creations, 1000, SLACK );
     check_flat( "failing calls", failures, 300, SLACK );
     ok( !wrong, "%ld calls did not end as they should\n", wrong );
     CloseHandle( keep );
@@ -134,7 +134,7 @@ START_TEST( factory_leak_calls )
 START_TEST( factory_leak_lives )
 {
     if (!factory_needs()) return;
-    check_flat( "lives of factories", lives, 30, 2 * SLACK );
+    check_flat( "lives of factories", lives, 100, 2 * SLACK );
     ok( !wrong, "%ld lives did not end as they should\n", wrong );
 }
 

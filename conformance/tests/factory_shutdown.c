@@ -122,6 +122,7 @@ START_TEST( factory_shutdown_working )
     ok( factory.workers[0].last != STATUS_SUCCESS, "2.6 its wait gave %08lx\n",
         (ULONG)factory.workers[0].last );
     ok( factory.started == 1, "2.6 %ld workers, expected 1\n", factory.started );
+    ok( factory.packets == 1, "2.6 %ld packets, expected 1\n", factory.packets );
     factory_close( &factory );
 }
 

@@ -92,6 +92,7 @@ void check_flat_after( const char *what, void (*body)( int rounds ), int warm_up
     struct usage before, after;
     ULONGLONG start;
 
+    rounds = max( rounds, 1 );                  /* some divide UMSTEST_LIVES */
     if (!count_handles) find_counter();
     body( warm_up );
     sample( &before );

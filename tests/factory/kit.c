@@ -112,6 +112,8 @@ void ends( struct ums_hand *h )
     assert_false( ums_hand_exits( h ) );
     if (atomic_load( &h->word ) & HAND_LINKED) ums_queue_purge( h->queue );
     assert_true( ums_hand_free( h ) );
+    assert_ptr_equal( ums_pool_alloc( &ums_hand_pool ), h );    /* its slot is used again */
+    ums_pool_free( &ums_hand_pool, h );
     ums_factory_unref( f );
 }
 
