@@ -134,6 +134,12 @@ need_python()
     need python3:python3
 }
 
+# for the test of a process that is traced
+need_tracer()
+{
+    need strace:strace
+}
+
 # for the long test of the packages
 need_lintian()
 {

@@ -161,7 +161,7 @@ static void *maker( void *arg )
 static void a_kind_in_the_table_is_right( void **state )
 {
     pthread_t threads[THREADS];
-    int run, i;
+    int run, i, known = 0;
 
     (void)state;
     for (run = 0; run < RUNS; run++)
@@ -174,9 +174,12 @@ static void a_kind_in_the_table_is_right( void **state )
         {
             int kind = (int)ums_handle_kind( 0x100 + i * 4 );
 
-            if (kind) assert_int_equal( atomic_load( &objects[i] ), kind );
+            if (!kind) continue;
+            assert_int_equal( atomic_load( &objects[i] ), kind );
+            known++;
         }
     }
+    assert_true( known > 0 );
 }
 
 int main( void )

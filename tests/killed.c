@@ -432,6 +432,7 @@ static void at_each_step( uint64_t state, act first, act second )
         assert_int_equal( atomic_load( &fake_errors ), 0 );
     }
     while (more);
+    assert_true( i > 1 );                       /* the second act came in between */
 }
 
 static void killed_while_its_wait_ends( void **state )
@@ -480,6 +481,7 @@ static void dequeued_at_each_step( act first, act second )
         end();
     }
     while (more);
+    assert_true( i > 1 );
 }
 
 static void killed_while_it_is_dequeued( void **state )

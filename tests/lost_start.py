@@ -7,6 +7,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import os
 import sys
 
+FACTOR = int(os.environ.get('UMSTEST_TIME_FACTOR', '1'))        # of a loaded machine, as for umstest
 lost = False
 
 
@@ -36,10 +37,13 @@ def made_again(text):
 def finish(start, timeout=60):
     """start(): a Popen with both outputs piped. The process, which has ended, and its outputs."""
     process = start()
-    out, err = process.communicate(timeout=timeout)
+    out, err = process.communicate(timeout=timeout * FACTOR)
     if is_lost(process, out, err):
         process = start()
-        out, err = process.communicate(timeout=timeout)
+        out, err = process.communicate(timeout=timeout * FACTOR)
+    for line in (*str(out).splitlines(), *str(err).splitlines()):
+        if 'gave up after waiting' in line:
+            print(line)                         # for CTest (wine.cmake)
     return process, out, made_again(err)
 
 

@@ -42,6 +42,10 @@ expect 0 2 'one lost start' << END
 add_test(counted sh -c "$count; $first")
 add_test(good true)
 END
+expect 8 1 'a native test that says nothing' << END
+add_test(counted sh -c "$count")
+add_test(white_box.some sh -c "[ -e $build/once ] || { : > $build/once; exit 1; }")
+END
 expect 8 1 'two lost starts' << END
 add_test(counted sh -c "$count; $first")
 add_test(second false)

@@ -28,7 +28,10 @@ expect 0 '^PASS bad_skip: .* 1 skipped' "$run" "$umstest" --impl=shim bad_skip
 expect 1 'FAIL (a skip that nobody expects) bad_skip' UMSTEST_REQUIRE=1 "$run" "$umstest" --impl=shim bad_skip
 expect 0 '^PASS bad_skip' UMSTEST_REQUIRE=1 UMSTEST_MAY_SKIP=other,bad_skip "$run" "$umstest" --impl=shim bad_skip
 # each of these is a test
+names=0
 for name in $(sed -n 's/^\([a-z0-9_]*\) .*/\1/p' "$(dirname "$0")/../conformance/may_skip"); do
+    names=$((names + 1))
     grep -q "^X( *[a-z0-9_]*, *$name," "$(dirname "$0")/../conformance/tests.list.h" || { echo "$name is no test"; failed=1; }
 done
+[ $names -gt 2 ] || { echo "only $names names in may_skip"; failed=1; }
 exit $failed

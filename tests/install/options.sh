@@ -102,9 +102,12 @@ says 'inject_importer.dll imports [1-9] names* of UMS: .*UmsCompletionList' --in
 grep -q 'It uses User-Mode Scheduling' out || wrong '--info of a program whose DLL uses UMS: no verdict'
 says 'api_set.exe imports [1-9] names of UMS: .*CreateUmsCompletionList' --info "$api_set"
 says 'hello_ums.exe imports 10 names of UMS: ' --info "$hello"
+names=0
 for name in $(x86_64-w64-mingw32-objdump -p "$hello" | sed -n 's/^\t.* \([A-Za-z]*Ums[A-Z][A-Za-z]*\)$/\1/p'); do
+    names=$((names + 1))
     grep -q "[:,] $name\b" out || wrong "--info: nothing of $name"
 done
+[ $names = 10 ] || wrong "$names names of UMS are found in hello_ums.exe"
 # the same program, but for 32 bits, as far as anybody looks
 pe=$(od -An -tu4 -j60 -N4 program.exe | tr -d ' ')
 cp program.exe x86.exe

@@ -11,6 +11,7 @@
  */
 #include <windows.h>
 #include <string.h>
+#include "private/ums_private.h"
 
 #include "../inject/test.h"
 
@@ -60,11 +61,26 @@ static void try_signal( int i )
     CloseHandle( thread );
 }
 
+/* The host's objects would pass, too: its server makes the signal and the wait in one step. */
+static void check_local( void )
+{
+    const struct ums_private *(WINAPI *get)( void );
+    const struct ums_choice *choices;
+    uint32_t count, i, local = 0;
+
+    ok( LoadLibraryA( "kernel32_ums.dll" ) != NULL, "no shim, error %lu", GetLastError() );
+    get = (void *)GetProcAddress( GetModuleHandleA( "ntdll_ums.dll" ), MAKEINTRESOURCEA( 1 ) );
+    choices = get()->choices( &count );
+    for (i = 0; i < count; i++)
+        local |= choices[i].taken && !strcmp( choices[i].subject, "objects" ) && !strcmp( choices[i].name, "user" );
+    ok( local, "objects are the host's" );
+}
+
 int main( void )
 {
     int i;
 
-    LoadLibraryA( "kernel32_ums.dll" );         /* before there are objects */
+    check_local();                              /* before there are objects */
     signals[0] = CreateEventA( NULL, FALSE, FALSE, NULL );
     signals[1] = CreateSemaphoreA( NULL, 0, 1, NULL );
     signals[2] = CreateMutexA( NULL, FALSE, NULL );

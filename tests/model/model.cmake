@@ -5,6 +5,7 @@
 
 find_program(UMS_SPIN spin NO_CMAKE_FIND_ROOT_PATH)
 if(NOT UMS_SPIN)
+    message(WARNING "no spin: nothing tests the models")
     return()
 endif()
 

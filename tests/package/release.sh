@@ -76,10 +76,13 @@ for page in "$tmp"/deb/usr/share/man/man1/umsrun.1.gz "$tmp"/deb/usr/share/man/m
     [ ! -s "$tmp/err" ] || die "the man page $page: $(cat "$tmp/err")"
 done
 # each function that the DLLs export and the headers declare has a page, whose text is the header's
+count=0
 for function in $(sed -n 's/^[A-Z_]* \(WINAPI\|NTAPI\) \([A-Za-z]*\)(.*/\2/p' "$here"/../../include/*.h); do
+    count=$((count + 1))
     MANWIDTH=999 man -M "$tmp/dev/usr/share/man" 3 "$function" > "$tmp/out" 2>&1 || die "$function has no man page"
     grep -q "^ *$function(" "$tmp/out" || [ "${function#Zw}" != "$function" ] || die "the man page of $function does not declare it"
 done
+[ $count -gt 40 ] || die "only $count functions are found in the headers"
 MANWIDTH=999 man -M "$tmp/dev/usr/share/man" 3 UmsThreadYield > "$tmp/out" 2>&1
 grep -q 'Give the processor back to the scheduler' "$tmp/out" || die 'the man page of UmsThreadYield does not say what it does'
 for file in bin/umsrun bin/umstrace share/ums/umstrace.html share/ums/umstrace_ring.py share/ums/wine.sh share/ums/usage.txt share/ums/ums.verb lib/ums/umsrun.exe lib/ums/umsinfo.exe \

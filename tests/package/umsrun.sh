@@ -102,10 +102,13 @@ for umsrun in "$installed" "$source/umsrun"; do
     [ ! -e nothing ] && [ ! -e home/.wine ] || wrong "$umsrun made a prefix"
 done
 # every option of umsrun.exe is there, and on the man page
+count=0
 for option in $(cat "$source"/programs/umsrun/*.c | grep -o 'L"--[a-z][a-z-]*"' | tr -d 'L"'); do
+    count=$((count + 1))
     grep -q -e "$option\b" "$tmp/help" || wrong "umsrun --help: no $option"
     grep -q -e "Fl $(echo "$option" | cut -c2-)\b" "$source/packaging/umsrun.1" || wrong "umsrun.1: no $option"
 done
+[ $count -gt 10 ] || wrong "only $count options are found in the source"
 
 # ---- the prefix ----
 refuses 'please set WINEPREFIX' env -u HOME "$installed" game.exe

@@ -55,6 +55,7 @@ struct shared
     LONG  stays[WORKERS];
     volatile LONG progress[WORKERS];
     volatile LONG ended[WORKERS];
+    volatile LONG mistakes;             /* for a victim that is killed before it can report them */
 
     /* the tormentor */
     LONG apcs[WORKERS];                 /* how many it has queued */

@@ -160,7 +160,7 @@ int tormentor( const char *section )
 {
     HANDLE mapping = OpenFileMappingA( FILE_MAP_ALL_ACCESS, FALSE, section );
     ULONGLONG end;
-    int stalled;
+    int stalled, i;
 
     shared = MapViewOfFile( mapping, FILE_MAP_ALL_ACCESS, 0, 0, 0 );
     queue_apc = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtQueueApcThread" );
@@ -178,6 +178,8 @@ int tormentor( const char *section )
         TerminateProcess( victim, 3 );
         return 3;
     }
-    if (shared->storm == STORM_KILL) TerminateProcess( victim, 0 );
-    return 0;
+    if (shared->storm != STORM_KILL) return 0;
+    /* it reports nothing any more: 4 says that something was wrong */
+    for (i = 0; i < ACTIONS; i++) if (shared->failed[i]) InterlockedIncrement( &shared->mistakes );
+    return !TerminateProcess( victim, shared->mistakes ? 4 : 0 );
 }

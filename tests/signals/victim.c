@@ -39,6 +39,7 @@ static HANDLE tormentor_process;
 void mistake( enum mistake which )
 {
     InterlockedIncrement( &wrong[which] );
+    InterlockedIncrement( &shared->mistakes );
 }
 
 uint32_t next_random( uint32_t *state )
@@ -311,6 +312,12 @@ static int run( enum storm storm, DWORD seconds, uint64_t seed )
     shared->scheds[0] = GetCurrentThreadId();
     if (!start_tormentor( section )) return 2;
     scheduler_thread( &scheds[0] );
+    if (storm == STORM_KILL)
+    {
+        printf( "FAIL: the tormentor has not killed it\n" );
+        report();
+        return 1;
+    }
     return report();
 }
 

@@ -237,6 +237,15 @@ static long long allowed( int counter, int since )
 
 static int kills, alone;
 
+/* What cannot be counted does not grow: -1, where the call or the server is not found. */
+static int first_unknown( const struct count *now )
+{
+    int i;
+
+    for (i = 0; i < COUNTERS; i++) if ((i != SERVER_FILES || alone) && now->of[i] <= 0) return i;
+    return -1;
+}
+
 static int first_grown( const struct count *before, const struct count *now, int since )
 {
     int i;
@@ -299,6 +308,11 @@ int main( int argc, char **argv )
     {
         for (i = total / 4; i > 0 && !wrong; i -= BATCH) batch( i < BATCH ? i : BATCH, kinds );
         sample( &now, server );
+        if ((i = first_unknown( &now )) >= 0)
+        {
+            printf( "cannot be counted: %s\n", names[i] );
+            return 1;
+        }
         if (!quarter)
         {
             first = now;

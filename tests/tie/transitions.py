@@ -2,7 +2,7 @@
 """transitions.py --write|--check MODELS WORLD...: the table of the changes of a worker's state word that the models make,
 tests/tie/transitions.h. MODELS is build/tests/model, where each WORLD's run has left them (tests/model/run.sh). Of worlds
 waits_... those count that begin or end a wait, or happen in one; ums.pml has the others.
-transitions.py seen LOGS: whether each line of untied.h is there for something. LOGS is a folder of what the white-box tests
+transitions.py seen LOGS LOG...: whether each line of untied.h is there for something. LOGS is a folder of what the white-box tests
 have done; says how many of the model's changes none of them makes, too.
 
 Copyright 2026 the UMS shim authors
@@ -69,10 +69,11 @@ def changes(text, macro):
     return set(re.findall(macro + r'\( (\S+), (\S+) \)', text))
 
 
-def check_seen(logs):
+def check_seen(logs, names):
+    """names: those of the logs, since one that nobody writes any more may still lie there"""
     seen = set()
-    for log in logs.glob('*.log'):
-        seen |= set(re.findall(r'^(\S+) -> (\S+)$', log.read_text(), re.M))
+    for name_of_log in names:
+        seen |= set(re.findall(r'^(\S+) -> (\S+)$', (logs / name_of_log).read_text(), re.M))
     modelled = changes(TABLE.read_text(), 'TRANSITION')
     text = (HERE / 'untied.h').read_text()
     untied, by_chance = changes(text, 'UNTIED'), changes(text, 'BY_CHANCE')
@@ -85,8 +86,8 @@ def check_seen(logs):
 
 
 def main():
-    if len(sys.argv) == 3 and sys.argv[1] == 'seen':
-        return check_seen(pathlib.Path(sys.argv[2]))
+    if len(sys.argv) > 3 and sys.argv[1] == 'seen':
+        return check_seen(pathlib.Path(sys.argv[2]), sys.argv[3:])
     if len(sys.argv) < 4 or sys.argv[1] not in ('--write', '--check'):
         print(__doc__, file=sys.stderr)
         return 2

@@ -67,7 +67,7 @@ def main(umsrun, busy):
     top, out, err = lost_start.finish(lambda: start('', umsrun, '--top', pid, '2'))
     expect(top.returncode == 0 and err == '', '--top', top.returncode, err)
     expect(len(figures(out)) == 2 and all(is_right(line) and line[5] == 0 for line in figures(out)), out)
-    out, err = process.communicate(b'\n', timeout=60)
+    out, err = process.communicate(b'\n', timeout=60 * lost_start.FACTOR)
     expect(process.returncode == 5, 'status', process.returncode, out)
     quiet, line = lost_start.begin(lambda: start('quiet', umsrun, busy))
     pid = line.split()[-1]
@@ -75,11 +75,11 @@ def main(umsrun, busy):
     expect(top.returncode == 0 and re.search(rf'^ *{pid} +{os.path.basename(busy)} +ums: \d', out, re.M), 'the list', out)
     top, line = lost_start.begin(lambda: start('', umsrun, '--top', pid))
     expect(LINE.match(line.strip()), 'one', line)
-    _, err = quiet.communicate('\n', timeout=60)
+    _, err = quiet.communicate('\n', timeout=60 * lost_start.FACTOR)
     expect(err == '', 'not quiet', err)
     alone, out, err = lost_start.finish(lambda: start('quiet', umsrun, busy, 'alone'))
     expect(alone.returncode == 6, 'status of the last thread', alone.returncode, out, err)
-    out, err = top.communicate(timeout=60)
+    out, err = top.communicate(timeout=60 * lost_start.FACTOR)
     expect(top.returncode == 0, 'ends with the process', top.returncode, err)
     refused(umsrun, busy)
 
@@ -94,9 +94,9 @@ def refused(umsrun, busy):
                        (('--top', 'game'), 'not a process id'), (('--top', pid + 'x'), 'not a process id')):
         top, _, err = lost_start.finish(lambda wanted=args: start('', umsrun, *wanted))
         expect(top.returncode == 2 and want in err, args, top.returncode, err)
-    process.communicate('\n', timeout=60)
+    process.communicate('\n', timeout=60 * lost_start.FACTOR)
     odd, _ = lost_start.begin(lambda: start('2', umsrun, busy))
-    _, err = odd.communicate('\n', timeout=60)
+    _, err = odd.communicate('\n', timeout=60 * lost_start.FACTOR)
     expect(odd.returncode == 5 and 'UMS_HUD=2' in err, 'an odd value', odd.returncode, err)
     top, out, err = lost_start.finish(lambda: start('', umsrun, '--top'))
     # Other tests run in this prefix at the same time. Theirs have no counters, and ours have ended.

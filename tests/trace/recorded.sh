@@ -7,7 +7,7 @@ set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-"$1" "${3-1}" 100 "$folder/trace.json" > "$folder/counts"
+"$1" "${3-1}" 100 "$folder/trace.json" > "$folder/counts" || { echo "status $?:"; cat "$folder/counts"; exit 1; }
 cat "$folder/counts"
 "$2" --check "$folder/trace.json"
 executed=$(sed -n 's/.*ended, \([0-9]*\) executes.*/\1/p' "$folder/counts")

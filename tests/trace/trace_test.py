@@ -368,7 +368,7 @@ def full_disk(folder, umsrun, program):
     expect(len(pids) == 1, 'whose files are to be limited', pids)
     for pid in pids:
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (limit, limit))
-    _, err = process.communicate('\n', timeout=100)
+    _, err = process.communicate('\n', timeout=100 * lost_start.FACTOR)
     expect(process.returncode == 0, 'status', process.returncode, err)
     expect(os.path.getsize(path) == limit and 'could not be written to its end' in err, 'a part', os.path.getsize(path), err)
     compare(path + '.ring', counts(line))
@@ -401,7 +401,7 @@ def killed(folder, umsrun, program):
     expect(len(pids) == 1, 'who is to be killed', pids)
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    process.communicate(timeout=100)
+    process.communicate(timeout=100 * lost_start.FACTOR)
     expect(os.path.getsize(path) == 0, 'a killed process has written')
     s = compare(path, counts(line))
     expect(s['recovered'], 'not recovered')

@@ -64,6 +64,8 @@ fi
 # not at the beginning of a line: Wine may have begun it with the error of a thread that was killed, which has no end of line
 grep -q 'done: please send' "$tmp/out" || wrong 'try.cmd'
 cat results/*.txt > "$tmp/out"
+grep 'gave up after waiting' "$tmp/out" || true             # for CTest (wine.cmake)
+[ "$(grep -c '^status 0' results/3-programs.txt)" = 2 ] || wrong '3-programs.txt: status'
 grep -q 'system_ums=error-50 impl=system' results/1-system.txt || wrong '1-system.txt'
 grep -q 'tick tock' results/3-programs.txt || wrong '3-programs.txt: hello_ums'
 grep -q 'checksums ok' results/3-programs.txt || wrong '3-programs.txt: umsdemo'
