@@ -325,7 +325,7 @@ static void WINAPI sched_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payloa
     else InterlockedIncrement( &sched->upcalls[reason] );
 
     if (reason == UmsSchedulerStartup) sched->own = pGetCurrentUmsThread();
-    if (reason == UmsSchedulerThreadBlocked && payload > 1) InterlockedIncrement( &sched->bad );
+    if (reason == UmsSchedulerThreadBlocked && (payload > 1 || !sched->current)) InterlockedIncrement( &sched->bad );
     if (reason == UmsSchedulerThreadYield && (PUMS_CONTEXT)payload != sched->current)
         InterlockedIncrement( &sched->bad );
 
@@ -453,6 +453,9 @@ void sched_check( struct sched *sched )
     ok( sched->upcalls[UmsSchedulerStartup] == 1, "%ld Startup upcalls, expected 1\n",
         sched->upcalls[UmsSchedulerStartup] );
     ok( !sched->bad, "%ld broken promises seen in upcalls\n", sched->bad );
+    ok( sched->executes == sched->upcalls[UmsSchedulerThreadBlocked] + sched->upcalls[UmsSchedulerThreadYield],
+        "B6: %ld executes, %ld Blocked and %ld Yield upcalls\n", sched->executes,
+        sched->upcalls[UmsSchedulerThreadBlocked], sched->upcalls[UmsSchedulerThreadYield] );
     ok( !sched->failed, "%ld executes of live workers failed, last error %lu\n", sched->failed,
         sched->failed_error );
     /* whoever was delivered is executed at the first try, unless it was stopped */

@@ -115,6 +115,13 @@ static void bad_refusal( void )
 static void good_refusal( void )
 {
     ok( 1, "it was stopped\n" );
+    SuspendThread( NULL );
+    umstest_refused( ERROR_INVALID_PARAMETER );
+}
+
+static void early_refusal( void )
+{
+    ok( 1, "it is stopped later\n" );
     umstest_refused( ERROR_INVALID_PARAMETER );
     SuspendThread( NULL );
 }
@@ -144,6 +151,7 @@ static const struct
     { { "selftest", "bad_check",  bad_check,  20 }, FAILED_CHECKS },
     { { "selftest", "bad_misuse", bad_misuse, 20 }, FAILED_MISUSE },
     { { "selftest", "bad_refusal", bad_refusal, 20 }, FAILED_CHECKS },
+    { { "selftest", "early_refusal", early_refusal, 20 }, FAILED_CHECKS },
     { { "selftest", "good_refusal", good_refusal, 20 }, PASSED },
     { { "selftest", "good_skip",  good_skip,  20 }, SKIPPED },
     { { "selftest", "bad_skip",   bad_skip,   20 }, FAILED_SKIP },

@@ -286,6 +286,7 @@ static BOOL end_other_threads( void )
     HANDLE snapshot = CreateToolhelp32Snapshot( TH32CS_SNAPTHREAD, 0 ), thread;
     THREADENTRY32 entry = { .dwSize = sizeof(entry) };
     BOOL more, well = TRUE;
+    int count = 0;
 
     for (more = Thread32First( snapshot, &entry ); more; more = Thread32Next( snapshot, &entry ))
     {
@@ -295,10 +296,11 @@ static BOOL end_other_threads( void )
         TerminateThread( thread, 1 );
         kit_unlock_loader();
         if (WaitForSingleObject( thread, WAIT_BOUND )) well = FALSE;
+        else count++;
         CloseHandle( thread );
     }
     CloseHandle( snapshot );
-    return well;
+    return well && count;
 }
 
 /* Work that is released behind that gets a thread. The first round has it at rest. Windows has threads of its own, which must

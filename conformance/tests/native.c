@@ -249,8 +249,8 @@ static void WINAPI native_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR paylo
     if (!context) return;
     seen.next = pRtlGetNextUmsListItem( context, &next );
     if (context_is_terminated( context )) return;
-    do status = pRtlExecuteUmsThread( context );
-    while (status == STATUS_RETRY);
+    while ((status = pRtlExecuteUmsThread( context )) == STATUS_RETRY && GetTickCount64() - start < 2 * WAIT_BOUND)
+        umstest_refused( ERROR_RETRY );
     seen.dequeue = status;
 }
 

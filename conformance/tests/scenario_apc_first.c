@@ -59,6 +59,7 @@ static void queue( PAPCFUNC function )
 static void execute( void )
 {
     ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+    sched_check( &sched );
     ok( worker_wait( &worker, WAIT_BOUND ) && worker_delete( &worker ), "the worker did not end\n" );
     sched_free( &sched );
 }

@@ -126,7 +126,7 @@ START_TEST( scenario_callback_window )
     kit_start();
     kit_finish();
     ok( !seen.failed, "%ld windows could not be made or destroyed\n", seen.failed );
-    ok( seen.calls >= 3 * ROUNDS * 11, "%ld calls, expected %d\n", seen.calls, 3 * ROUNDS * 13 );
+    ok( seen.calls == 3 * ROUNDS * 13, "%ld calls, expected %d\n", seen.calls, 3 * ROUNDS * 13 );
     ok( !seen.wrong_thread, "B23: %ld callbacks on another thread\n", seen.wrong_thread );
     ok( !seen.wrong_tls, "B23: %ld callbacks with other TLS\n", seen.wrong_tls );
     ok( !seen.wrong_value, "%ld messages gave a wrong result\n", seen.wrong_value );

@@ -444,6 +444,7 @@ START_TEST( scenario_context_meanwhile )
 
     if (!bring_there( COMPUTING_AT_HOME )) return;
     reader = CreateThread( NULL, 0, read_all_the_time, NULL, 0, NULL );
+    ok( kit_leaves( &reads, 0 ), "the reader does not begin\n" );
     for (i = 0; i < MEANWHILE && !stuck; i++)
     {
         ULONGLONG limit = GetTickCount64() + KIT_LIMIT;

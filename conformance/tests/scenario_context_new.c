@@ -63,6 +63,7 @@ static void run_all( int count )
     int i;
 
     ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+    sched_check( &sched );
     for (i = 0; i < count; i++)
     {
         ok( ran[i] == 1, "5 worker %d ran %ld times\n", i, ran[i] );
@@ -140,6 +141,7 @@ START_TEST( scenario_context_new_elsewhere )
         ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
         ok( !landed, "5 it ran before it was executed\n" );
         ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+        sched_check( &sched );
         unverified ok( landed == 1 && !ran[0], "5 it did not begin where it was set to\n" );
         ok( worker_wait( &workers[0], WAIT_BOUND ) && GetExitCodeThread( workers[0].thread, &code ) && code == 3,
             "it did not end\n" );
@@ -240,6 +242,7 @@ START_TEST( scenario_context_new_sent_suspended )
     ok( list_wait_for_item( sched.list ), "it did not come to its list\n" );
     unverified ok( !landed && !routines, "5 it ran before it was executed\n" );
     ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+    sched_check( &sched );
     unverified ok( landed == 1 && landed_as_worker && !ran[0], "5 it landed %ld times, as a worker: %ld\n", landed,
                    landed_as_worker );
     unverified ok( routines == 1, "%ld APCs ran, expected 1\n", routines );
@@ -254,6 +257,7 @@ START_TEST( scenario_context_new_sent_killed )
     ok( list_wait_for_item( sched.list ) && set_elsewhere( 0 ), "SetThreadContext: error %lu\n", GetLastError() );
     ok( TerminateThread( workers[0].thread, 7 ), "TerminateThread: error %lu\n", GetLastError() );
     ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+    sched_check( &sched );
     ok( worker_wait( &workers[0], WAIT_BOUND ) && worker_delete( &workers[0] ), "it did not end\n" );
     sched_free( &sched );
     ok( !landed && !ran[0], "it landed %ld times, and ran %ld times\n", landed, ran[0] );
@@ -404,6 +408,7 @@ START_TEST( scenario_context_new_loader )
     ok( read, "GetThreadContext failed\n" );
     ok( list_wait_for_item( sched.list ) && !landed && !ran[0], "5 it ran before it was executed\n" );
     ok( sched_start( &sched ) && sched_join( &sched ), "the scheduler did not end\n" );
+    sched_check( &sched );
     unverified ok( landed == set && ran[0] == !set, "5 it ran %ld times here, %ld there, set: %d\n", ran[0], landed, set );
     ok( worker_wait( &workers[0], WAIT_BOUND ) && worker_delete( &workers[0] ), "it did not end\n" );
     sched_free( &sched );

@@ -405,7 +405,7 @@ static VOID (WINAPI *precise_time)( FILETIME * );
 
 static ULONGLONG read_time( void )
 {
-    FILETIME time;
+    FILETIME time = { 0, 0 };           /* an answer that went elsewhere is a time that went back */
 
     precise_time( &time );
     return (ULONGLONG)time.dwHighDateTime << 32 | time.dwLowDateTime;

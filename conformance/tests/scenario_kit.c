@@ -122,14 +122,23 @@ void kit_start( void )
 
 /* --- workers --- */
 
+void kit_look( struct kit_worker *worker )
+{
+    LONG told = worker->blocks + worker->yields;    /* before executes: it may be stopped in between */
+
+    if (worker->executes <= told) worker->unexecuted = 1;
+    if (GetCurrentThreadId() != worker->own_id) worker->elsewhere = 1;
+}
+
 static DWORD WINAPI kit_worker_thread( void *arg )
 {
     struct kit_worker *worker = arg;
-    DWORD ret = worker->body( worker );
-    LONG told = worker->blocks + worker->yields;    /* before executes: it may be stopped in between */
+    DWORD ret;
 
-    /* an upcall is counted behind its execute: whoever runs has one execute more */
-    if (worker->executes <= told) worker->unexecuted = 1;
+    worker->own_id = GetCurrentThreadId();
+    kit_look( worker );
+    ret = worker->body( worker );
+    kit_look( worker );
     InterlockedExchange( &worker->ended, 1 );
     return ret;
 }

@@ -45,7 +45,9 @@ struct kit_worker
     volatile LONG suspended;        /* executes that failed for suspension */
     volatile LONG parked;           /* yielded to kit_nowhere and its upcall has run */
     volatile LONG ended;            /* its body returned */
-    LONG unexecuted;                /* ... when its scheduler had heard that it does not run */
+    LONG unexecuted;                /* it ran when its scheduler had heard that it does not */
+    DWORD own_id;                   /* what it found itself at its begin */
+    LONG elsewhere;                 /* it found another one later */
     volatile ULONG_PTR payload;     /* of the last Blocked upcall */
     PUMS_COMPLETION_LIST list;      /* where it was delivered last */
     volatile LONG deleted;          /* DeleteUmsThreadContext said TRUE */
@@ -158,7 +160,10 @@ void kit_ready( struct kit_worker *worker, struct kit_sched *sched );
    number. */
 int kit_hand_over( PUMS_COMPLETION_LIST list, struct kit_sched *sched, DWORD timeout );
 
-/* Workers. */
+/* Workers. kit_look, at any moment of the worker's code: was it executed, and is it its thread? An upcall is counted behind its
+   execute, so whoever runs has one execute more than Blocked and Yield upcalls. Not in window procedures and APCs: these
+   may be a part of a call that blocks (docs/blocking.md) [guess]. */
+void kit_look( struct kit_worker *worker );
 BOOL kit_yield( struct kit_worker *worker, PVOID param );
 BOOL kit_migrate( struct kit_worker *worker, struct kit_sched *sched );
 BOOL kit_park( struct kit_worker *worker );

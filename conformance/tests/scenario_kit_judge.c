@@ -103,6 +103,7 @@ static void kit_check_worker( struct kit_worker *worker )
 
     ok( worker->ended, "worker %d did not end its body\n", i );
     ok( !worker->unexecuted, "B9: worker %d ran on without being executed\n", i );
+    ok( !worker->elsewhere, "B27: worker %d ran as another thread\n", i );
     ok( worker->terminated == 1, "B18: worker %d was delivered terminated %ld times\n", i,
         worker->terminated );
     ok( worker->deleted, "B18, D8: worker %d: the context could not be deleted\n", i );

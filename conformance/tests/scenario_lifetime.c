@@ -283,14 +283,12 @@ START_TEST( scenario_exit_free_library )
 
     if (!need( EnterUmsSchedulingMode )) return;
     list = kit_new_list();
-    held_module = LoadLibraryW( L"avifil32.dll" );
-    if (!held_module) held_module = LoadLibraryW( L"winmm.dll" );
-    ok( held_module != NULL, "no module to hold\n" );
+    if (!(held_module = kit_load_probe( NULL ))) return;
     thread = CreateThread( NULL, 0, module_thread, list, 0, NULL );
     ok( !WaitForSingleObject( thread, KIT_LIMIT ), "B32: the primary does not end\n" );
     GetExitCodeThread( thread, &code );
     ok( code == 66, "B32: exit code %lu\n", code );
-    ok( !GetProcAddress( held_module, "no such name" ), "B32: a strange module\n" );
+    ok( !GetModuleHandleA( "umstest_probe.dll" ), "B32: the module is still there\n" );
     ok( pDeleteUmsCompletionList( list ), "the list could not be deleted\n" );
     CloseHandle( thread );
 }

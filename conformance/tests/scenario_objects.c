@@ -24,8 +24,7 @@ static void take_turns( int self )
 
     for (i = 0; i < ROUNDS; i++)
     {
-        WaitForSingleObject( events[self], i % 2 ? INFINITE : KIT_LIMIT );
-        InterlockedIncrement( &turns );
+        if (!WaitForSingleObject( events[self], i % 2 ? INFINITE : KIT_LIMIT )) InterlockedIncrement( &turns );
         SetEvent( events[!self] );
     }
 }

@@ -199,7 +199,7 @@ START_TEST( scenario_preempt_registers )
     struct kit_sched *scheds[2];
     struct image want[2];
     struct kit_worker *workers[2];
-    int i, w, failed = 0, stuck = 0;
+    int i, w, failed = 0, stuck = 0, starved = 0;
     LONG count;
 
     if (!kit_open()) return;
@@ -220,6 +220,7 @@ START_TEST( scenario_preempt_registers )
         w = i & 1;
         if (!stop( workers[w]->thread )) failed++;
         count = images[w].count;
+        if (!w && !kit_moves( &other_work )) starved++;
         if (i % 4 >= 2) Sleep( 1 );
         if (images[w].count != count && images[w].count != count + 1) stuck++;
         if (ResumeThread( workers[w]->thread ) == ~0u) failed++;
@@ -243,26 +244,25 @@ START_TEST( scenario_preempt_registers )
         pop();
     }
     ok( !stuck, "5: a suspended worker ran %d times\n", stuck );
+    ok( !starved, "B10: nobody else had the registers %d times\n", starved );
     kit_check();
 }
 
 /* ---- at any instruction of a yield and of a move ---- */
 
-#define MOVES 60
-#define STEPS 300                               /* yields between two moves */
+#define STEPS 10                                /* yields between two moves */
 
-static volatile LONG moves_left;
+static volatile LONG moves_stop;
 
 static DWORD move_body( struct kit_worker *worker )
 {
     int i, k;
 
-    for (i = 0; i < MOVES; i++)
+    for (i = 0; !moves_stop; i++)
     {
         for (k = 1; k < STEPS; k++) kit_yield( worker, NULL );
         kit_migrate( worker, &kit.scheds[i & 1] );
     }
-    InterlockedDecrement( &moves_left );
     return 0;
 }
 
@@ -271,32 +271,30 @@ static DWORD move_body( struct kit_worker *worker )
 START_TEST( scenario_preempt_moves )
 {
     struct kit_worker *workers[3];
-    int i, failed = 0;
+    int i, failed = 0, stands = 0;
 
     if (!kit_open()) return;
     kit_add_sched( NULL );
     kit_add_sched( NULL );
-    moves_left = 3;
     for (i = 0; i < 3; i++) workers[i] = kit_add_worker( kit.scheds[i & 1].list, move_body, NULL );
     kit_start();
-    for (i = 0; i < 400 && moves_left == 3; i++)
+    for (i = 0; i < 3; i++) ok( kit_leaves( &workers[i]->yields_made, 0 ), "worker %d did not start\n", i );
+    for (i = 0; i < 400 && !stands; i++)        /* each finds it among its yields and moves */
     {
         struct kit_worker *worker = workers[i % 3];
 
-        if (SuspendThread( worker->thread ) == ~0u)
-        {
-            if (moves_left == 3) failed++;
-            break;
-        }
+        if (SuspendThread( worker->thread ) == ~0u) failed++;
         if (i & 1) SwitchToThread();
         if (ResumeThread( worker->thread ) == ~0u) failed++;
-        if (i % 8 == 7) Sleep( 1 );
+        if (!kit_moves( &worker->yields_made )) stands++;
     }
+    moves_stop = 1;
     kit_finish();
     ok( !failed, "%d calls to suspend or resume failed\n", failed );
+    ok( !stands, "B8: a worker did not go on after a resume\n" );
     for (i = 0; i < 3; i++)
-        ok( workers[i]->yields == MOVES * STEPS, "B28: worker %d: %ld Yield upcalls of %d\n", i,
-            workers[i]->yields, MOVES * STEPS );
+        ok( workers[i]->yields == workers[i]->yields_made, "B28: worker %d: %ld Yield upcalls of %ld\n", i,
+            workers[i]->yields, workers[i]->yields_made );
     kit_check();
 }
 

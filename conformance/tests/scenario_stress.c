@@ -99,6 +99,7 @@ static DWORD ping_body( struct kit_worker *worker )
     for (i = 0; i < PING_ROUNDS; i++)
     {
         if (WaitForSingleObject( ping_events[self], KIT_LIMIT )) break;
+        kit_look( worker );
         ping_rounds[self]++;
         SetEvent( ping_events[self ^ 1] );
     }
