@@ -108,7 +108,7 @@ int main( int argc, char **argv )
 
     state = argc > 2 ? atol( argv[2] ) : 1;
     for (i = 0; i < runs; i++) run();
-    printf( "%ld of %ld files were had back\n", had_back, 2 * runs );
+    printf( "%ld of %ld installations were taken, and undone to the byte\n", had_back, 2 * runs );
     return had_back < runs / 20;                /* what refuses all shows nothing */
 }
 #endif
