@@ -13,6 +13,7 @@ struct shared *shared = &own_shared;
 unsigned umstest_wait_bound = 10000;
 volatile LONG umstest_stops;
 static volatile LONG refusals, retries;         /* ERROR_RETRY, and all others */
+static volatile LONG missed_waits;
 static volatile DWORD refusal_error;            /* the last of the others */
 
 static DWORD mark_slot =
@@ -141,8 +142,19 @@ void umstest_refused( DWORD error )
     }
 }
 
-void judge_refusals( void )
+void umstest_missed( void )
 {
+    InterlockedIncrement( &missed_waits );
+}
+
+void wait_signaled( HANDLE object )
+{
+    if (WaitForSingleObject( object, WAIT_BOUND ) != WAIT_OBJECT_0) umstest_missed();
+}
+
+void judge_counts( void )
+{
+    if (missed_waits) ok( FALSE, "%ld waits ended without what they were for\n", missed_waits );
     if (refusals) ok( FALSE, "%ld refused executes of a worker that nobody stops, last error %lu\n", refusals, refusal_error );
     if (retries && umstest_is_shim()) ok( FALSE, "%ld times ERROR_RETRY of a worker that nobody stops\n", retries );
 }

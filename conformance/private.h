@@ -39,8 +39,9 @@ struct shared
     volatile LONG  carries;         /* its name is carry */
 };
 
-/* ok() that each refused Execute that was tried again may have been refused; after the test. */
-void judge_refusals( void );
+/* After the test, ok() for what any thread may have counted: no wait ended without what it was for, and each Execute that was
+   tried again may have been refused. */
+void judge_counts( void );
 
 extern struct shared *shared;       /* never NULL; private memory outside a child */
 

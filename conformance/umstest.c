@@ -112,6 +112,12 @@ static void bad_refusal( void )
     umstest_refused( ERROR_INVALID_PARAMETER );
 }
 
+static void bad_wait( void )
+{
+    ok( 1, "fine so far\n" );
+    wait_signaled( NULL );
+}
+
 static void good_refusal( void )
 {
     ok( 1, "it was stopped\n" );
@@ -153,6 +159,7 @@ static const struct
     { { "selftest", "bad_refusal", bad_refusal, 20 }, FAILED_CHECKS },
     { { "selftest", "early_refusal", early_refusal, 20 }, FAILED_CHECKS },
     { { "selftest", "good_refusal", good_refusal, 20 }, PASSED },
+    { { "selftest", "bad_wait",   bad_wait,   20 }, FAILED_CHECKS },
     { { "selftest", "good_skip",  good_skip,  20 }, SKIPPED },
     { { "selftest", "bad_skip",   bad_skip,   20 }, FAILED_SKIP },
 };
@@ -238,7 +245,7 @@ static int child_main( const char *section, const char *name, BOOL print_host )
     if (print_host) pointers_print_host();
     shared->shim = umstest_is_shim();
     if (!shared->no_impl || !strcmp( test->group, "selftest" )) test->func();
-    judge_refusals();
+    judge_counts();
     pointers_count_switches( shared );
     shared->done = 1;
     ExitProcess( 0 );

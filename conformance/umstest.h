@@ -68,18 +68,18 @@ extern NTSTATUS (WINAPI *pNtSetInformationThread)( HANDLE, ULONG, PVOID, ULONG )
 #define STATUS_INVALID_THREAD        ((NTSTATUS)0xC000071C)
 #endif
 
-/* ---- the vocabulary
- * ----------------------------------------------------------------------------------------
+/* ---- the vocabulary ----
  *
- *   START_TEST( name ) { ... }         body of a test; its line in tests.list.h is X( group, name,
- * seconds ) ok( cond, fmt, ... )               must hold everywhere; evaluates to cond unverified
- * ok( ... )               evidence is [guess] or contested: counted apart; a failure is a finding
- * on Windows ("refuted") and an error on the shim todo_shim( issue ) ok( ... )       known gap of
- * ours, issue number obligatory; passing on the shim is an error ok( a || quirk( b, "7600" ), ... )
- * an answer one Windows build gives; never accepted from the shim if (!need( Name )) return; pName
- * exists; missing is a skip on Windows, an error in the shim skip( fmt, ... )                   the
- * machine lacks something observe( key, fmt, ... )           prints "= key: value"; no addresses,
- * ids or times push( fmt, ... ) / pop()           context in loops, printed before each message
+ *   START_TEST( name ) { ... }       body of a test; its line in tests.list.h is X( group, name, seconds )
+ *   ok( cond, fmt, ... )             must hold everywhere; evaluates to cond
+ *   unverified ok( ... )             evidence is [guess] or contested: counted apart; a failure is a finding on Windows
+ *                                    ("refuted") and an error on the shim
+ *   todo_shim( issue ) ok( ... )     known gap of ours, issue number obligatory; passing on the shim is an error
+ *   ok( a || quirk( b, "7600" ), ... )   an answer that one Windows build gives; never accepted from the shim
+ *   if (!need( Name )) return;       pName exists; missing is a skip on Windows, an error in the shim
+ *   skip( fmt, ... )                 the machine lacks something
+ *   observe( key, fmt, ... )         prints "= key: value"; no addresses, ids or times
+ *   push( fmt, ... ) / pop()         context in loops, printed before each message
  *
  * All of it is for plain threads only: on a UMS worker or in a SchedulerProc a call is not carried
  * out and fails the test. There, write into an array and let the main thread check it afterwards
@@ -165,6 +165,12 @@ static inline void *current_teb( void )
    machine can stand still for as long. */
 extern unsigned umstest_wait_bound;
 #define WAIT_BOUND          umstest_wait_bound
+
+/* Any thread. Wait until `object` is signaled. If a wait's time-out counted as success, a test could not fail whose worker goes on a
+   moment before its scheduler gives up: so a time-out and an error fail the test when it is over. */
+void wait_signaled( HANDLE object );
+/* The same for waits of other kinds: this one ended without what it was for. */
+void umstest_missed( void );
 
 /* Run a call with a poisoned last error: r = return value, e = last error, fetched at once. */
 #define POISON              0xdeadbeef

@@ -88,7 +88,7 @@ static void live_proc( struct worker *worker )
     delete_at( RUNNING, worker->context );
     pUmsThreadYield( NULL );
     worker->result[0] = 1;
-    WaitForSingleObject( live_event, WAIT_BOUND );
+    wait_signaled( live_event );
 }
 
 /* 1.3 Delete succeeds iff Terminated is set; 1.8, B19 IsTerminated is FALSE for a live worker

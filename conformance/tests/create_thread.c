@@ -180,7 +180,7 @@ START_TEST( create_stack )
         memset( &plain, 0, sizeof(plain) );
         memset( &ums, 0, sizeof(ums) );
         thread = CreateThread( NULL, cases[i].size, measure_stack, &plain, cases[i].flags, NULL );
-        WaitForSingleObject( thread, WAIT_BOUND );
+        wait_signaled( thread );
         CloseHandle( thread );
 
         memset( &worker, 0, sizeof(worker) );
@@ -389,7 +389,7 @@ START_TEST( create_process_handle )
                        "3 a worker in another process: %p, error %lu\n", thread, error );
         observe( "create.other_process.error", "%lu", error );
         TerminateProcess( pi.hProcess, 0 );
-        WaitForSingleObject( pi.hProcess, WAIT_BOUND );
+        wait_signaled( pi.hProcess );
         CloseHandle( pi.hThread );
         CloseHandle( pi.hProcess );
     }
@@ -468,7 +468,7 @@ static enum sched_action release_blocked( struct sched *sched, UMS_SCHEDULER_REA
 static void block_on_home( struct worker *worker )
 {
     worker->result[0] = 1;
-    WaitForSingleObject( home_event, WAIT_BOUND );
+    wait_signaled( home_event );
 }
 
 /* 3, 6.2, 10 a worker that has run comes back to the list of the scheduler that ran it last, not to

@@ -127,7 +127,7 @@ static BOOL wait_once( DWORD timeout, DWORD delay )
     waiter.first = poison;
     waiter.timeout = timeout;
     thread = CreateThread( NULL, 0, waiter_thread, &waiter, 0, NULL );
-    WaitForSingleObject( waiter.ready, WAIT_BOUND );
+    wait_signaled( waiter.ready );
     Sleep( delay );
     ok( worker_create( &worker, waiter.list, NULL, NULL, 0 ), "no worker, error %lu\n",
         GetLastError() );
@@ -178,7 +178,7 @@ START_TEST( dequeue_one_of_two )
         waiters[i].first = poison;
         waiters[i].timeout = 300;
         threads[i] = CreateThread( NULL, 0, waiter_thread, &waiters[i], 0, NULL );
-        WaitForSingleObject( waiters[i].ready, WAIT_BOUND );
+        wait_signaled( waiters[i].ready );
     }
     Sleep( 20 );                        /* to have them wait; no check depends on it */
     ok( worker_create( &worker, list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() );
@@ -309,7 +309,7 @@ static DWORD WINAPI race_thread( void *arg )
     int i;
 
     (void)arg;
-    WaitForSingleObject( race_go, WAIT_BOUND );
+    wait_signaled( race_go );
     start = GetTickCount64();
     while (race_total < RACE_WORKERS && GetTickCount64() - start < WAIT_BOUND)
     {

@@ -147,7 +147,7 @@ static void yield_or_block( struct worker *worker )
 {
     worker->result[0] = 1;
     if (leave_reason == UmsSchedulerThreadYield) pUmsThreadYield( NULL );
-    else WaitForSingleObject( worker->arg, WAIT_BOUND );
+    else wait_signaled( worker->arg );
 }
 
 /* 1.4 SchedulerProc returning from any reason leaves the mode; the worker can go on under the next

@@ -171,7 +171,7 @@ static enum sched_action execute_blocked_hook( struct sched *sched, UMS_SCHEDULE
 static void wait_blocked( struct worker *worker )
 {
     worker->result[0] = 1;
-    WaitForSingleObject( blocked_event, WAIT_BOUND );
+    wait_signaled( blocked_event );
 }
 
 /* bad input: a blocked worker, ERROR_RETRY [guess] */

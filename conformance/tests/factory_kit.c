@@ -342,7 +342,7 @@ BOOL factory_new_child( PROCESS_INFORMATION *child )
 void factory_end_child( PROCESS_INFORMATION *child )
 {
     TerminateProcess( child->hProcess, 0 );
-    WaitForSingleObject( child->hProcess, WAIT_BOUND );
+    wait_signaled( child->hProcess );
     CloseHandle( child->hProcess );
     CloseHandle( child->hThread );
 }

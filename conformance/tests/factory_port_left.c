@@ -183,7 +183,7 @@ START_TEST( factory_port_left_busy )
         end_working( &factory );
     }
     over = 1;
-    WaitForSingleObject( thread, WAIT_BOUND );
+    wait_signaled( thread );
     CloseHandle( thread );
     factory_close( &other );
 }

@@ -120,7 +120,7 @@ START_TEST( factory_query_rights )
 
 static void wait_at_gate( struct factory_worker *worker )
 {
-    WaitForSingleObject( worker->factory->gate, WAIT_BOUND );
+    wait_signaled( worker->factory->gate );
 }
 
 /* 2.3 the counters over a worker's life: pending, waiting, working, gone */

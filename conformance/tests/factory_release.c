@@ -293,7 +293,7 @@ START_TEST( factory_wait_foreign_killed )
 
     if (!open_with_waiter( &factory, &copy, &process )) return;
     TerminateProcess( process.hProcess, 1 );
-    WaitForSingleObject( process.hProcess, WAIT_BOUND );
+    wait_signaled( process.hProcess );
     post_one( &factory );
     ok( factory_settle( factory.handle, 0, 0 ), "2.5 one waits whose process has ended\n" );
     thread = CreateThread( NULL, 0, take_one, &factory, 0, NULL );
@@ -346,7 +346,7 @@ static void stop_releaser( BOOL suspend, BOOL for_good )
         run_us( i * 7 % LATEST );
         if (suspend) SuspendThread( thread );
         if (for_good) TerminateThread( thread, 1 );
-        if (for_good) WaitForSingleObject( thread, WAIT_BOUND );
+        if (for_good) wait_signaled( thread );
         made = stopped_made;
         if (pNtReleaseWorkerFactoryWorker( stopped_factory.handle )) stopped_factory.bad++;
         if (!factory_reach( &stopped_factory.released, made + 1 )) missed++;

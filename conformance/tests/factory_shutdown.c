@@ -77,7 +77,7 @@ START_TEST( factory_shutdown_waiting )
 
 static void wait_at_gate( struct factory_worker *worker )
 {
-    WaitForSingleObject( worker->factory->gate, WAIT_BOUND );
+    wait_signaled( worker->factory->gate );
 }
 
 /* 2.6 those that were made and are not ready are told */

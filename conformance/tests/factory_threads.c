@@ -44,7 +44,7 @@ START_TEST( factory_threads_minimum_duplicate )
 
 static void wait_at_gate( struct factory_worker *worker )
 {
-    WaitForSingleObject( worker->factory->gate, WAIT_BOUND );
+    wait_signaled( worker->factory->gate );
 }
 
 /* 2.2, 2.3 one release, one worker, however long it takes to get ready */

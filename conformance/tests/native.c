@@ -106,7 +106,7 @@ START_TEST( native_list_never )
 
         wait.ready = CreateEventA( NULL, FALSE, FALSE, NULL );
         thread = CreateThread( NULL, 0, wait_endless, &wait, 0, NULL );
-        WaitForSingleObject( wait.ready, WAIT_BOUND );
+        wait_signaled( wait.ready );
         Sleep( 20 );                            /* to have it wait; no check depends on it */
         ok( worker_create( &worker, wait.list, NULL, NULL, 0 ), "no worker, error %lu\n", GetLastError() );
         ok( WaitForSingleObject( thread, WAIT_BOUND ) == WAIT_OBJECT_0, "4.2 time-out %u: it still waits\n", i );

@@ -122,7 +122,7 @@ MAYBE void own_it( void )
     check_that( !WaitForSingleObject( subject, INFINITE ) );
     check_that( !WaitForSingleObject( subject, INFINITE ) );
     InterlockedIncrement( &owned );
-    WaitForSingleObject( done, KIT_LIMIT );
+    wait_signaled( done );
 }
 
 MAYBE DWORD WINAPI own_thread( void *arg )

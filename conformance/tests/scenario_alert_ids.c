@@ -91,7 +91,7 @@ static HANDLE again( DWORD *id )
     {
         if (!(thread = CreateThread( NULL, 0x10000, plain_thread, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, id ))) return NULL;
         if (is_old( *id )) return thread;
-        WaitForSingleObject( thread, KIT_LIMIT );
+        wait_signaled( thread );
         CloseHandle( thread );
     }
     return NULL;

@@ -216,7 +216,7 @@ static void setup_mutex( void )
 
 static void hold_mutex( void )
 {
-    WaitForSingleObject( handles[0], KIT_LIMIT );
+    wait_signaled( handles[0] );
 }
 
 static void release_mutex( void )

@@ -161,7 +161,7 @@ START_TEST( scenario_client_dequeue )
     ok( item != NULL, "D6: INFINITE gave nothing\n" );
     worker = item ? kit_worker_of( item ) : NULL;
     ok( worker && !pGetNextUmsListItem( item ), "D6: not exactly the new worker\n" );
-    WaitForSingleObject( helper, KIT_LIMIT );
+    wait_signaled( helper );
     if (worker)
     {
         worker->context = item;
@@ -383,7 +383,7 @@ static HANDLE urge_event;
 static DWORD urged_body( struct kit_worker *worker )
 {
     kit_park( worker );
-    WaitForSingleObject( urge_event, KIT_LIMIT );
+    wait_signaled( urge_event );
     urged = 1;
     while (!urge_stop) YieldProcessor();
     return 0;

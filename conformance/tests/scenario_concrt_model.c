@@ -430,7 +430,7 @@ static void engine_loop( struct concrt_primary *engine )
             engine->first = worker->next;
             execute( engine, worker );
         }
-        else WaitForSingleObject( engine->own_event, CONCRT_LIMIT );
+        else wait_signaled( engine->own_event );
     }
 }
 

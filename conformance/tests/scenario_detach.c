@@ -131,7 +131,7 @@ static DWORD answering_body( struct kit_worker *worker )
 
 static DWORD WINAPI plain_thread( void *arg )
 {
-    WaitForSingleObject( arg, KIT_LIMIT );
+    wait_signaled( arg );
     return EXIT_CODE;
 }
 
@@ -237,7 +237,7 @@ static void on_scheduler_call( DWORD reason, BOOL process_ends )
     if (TlsGetValue( detach_tls ) == &exit_steps)   /* the worker, see waiting_body */
     {
         exit_steps = 2;
-        WaitForSingleObject( exit_event, KIT_LIMIT );
+        wait_signaled( exit_event );
         exit_steps = 3;
         return;
     }

@@ -255,10 +255,10 @@ static DWORD owner_body( struct kit_worker *worker )
 {
     int i;
 
-    WaitForSingleObject( mutexes[0], KIT_LIMIT );
+    wait_signaled( mutexes[0] );
     kit_yield( worker, NULL );
     mutexes[1] = CreateMutexW( NULL, TRUE, NULL );
-    WaitForSingleObject( mutexes[2], KIT_LIMIT );
+    wait_signaled( mutexes[2] );
     kit_yield( worker, theft.released );
     theft_phase = 1;
     kit_yield_until( worker, &theft_phase, 2 );

@@ -225,6 +225,12 @@ BOOL kit_park( struct kit_worker *worker )
     return kit_migrate( worker, kit_nowhere );
 }
 
+static BOOL missed( void )
+{
+    umstest_missed();
+    return FALSE;
+}
+
 BOOL kit_yield_until( struct kit_worker *worker, volatile LONG *value, LONG wanted )
 {
     ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
@@ -232,7 +238,7 @@ BOOL kit_yield_until( struct kit_worker *worker, volatile LONG *value, LONG want
     while (*value != wanted)
     {
         if (!kit_yield( worker, NULL )) return FALSE;
-        if (GetTickCount64() > limit) return FALSE;
+        if (GetTickCount64() > limit) return missed();
     }
     return TRUE;
 }
@@ -243,7 +249,7 @@ BOOL kit_wait_value( volatile LONG *value, LONG wanted )
 
     while (*value != wanted)
     {
-        if (GetTickCount64() > limit) return FALSE;
+        if (GetTickCount64() > limit) return missed();
         Sleep( 1 );
     }
     return TRUE;
@@ -253,8 +259,12 @@ BOOL kit_leaves( volatile LONG *value, LONG was )
 {
     ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
 
-    while (*value == was && GetTickCount64() < limit) SwitchToThread();
-    return *value != was;
+    while (*value == was)
+    {
+        if (GetTickCount64() > limit) return missed();
+        SwitchToThread();
+    }
+    return TRUE;
 }
 
 BOOL kit_moves( volatile LONG *value )

@@ -148,8 +148,7 @@ void kit_check( void );
 /* Any thread. NULL on failure. A worker that is queued to `list` when it is new. */
 struct kit_worker *kit_add_worker( PUMS_COMPLETION_LIST list, DWORD (*body)( struct kit_worker * ),
                                    void *arg );
-/* The bare creation: context, attribute list, CreateRemoteThreadEx. user becomes the UserContext.
-    */
+/* The bare creation: context, attribute list, CreateRemoteThreadEx. user becomes the UserContext. */
 BOOL kit_create_thread( PUMS_COMPLETION_LIST list, LPTHREAD_START_ROUTINE start, void *arg,
                         void *user,
                         SIZE_T stack, DWORD flags, PUMS_CONTEXT *context, HANDLE *thread,
@@ -167,11 +166,11 @@ void kit_look( struct kit_worker *worker );
 BOOL kit_yield( struct kit_worker *worker, PVOID param );
 BOOL kit_migrate( struct kit_worker *worker, struct kit_sched *sched );
 BOOL kit_park( struct kit_worker *worker );
-/* yield until *value == wanted; FALSE after KIT_LIMIT */
+/* yield until *value == wanted; FALSE after KIT_LIMIT, which fails the test (umstest_missed) */
 BOOL kit_yield_until( struct kit_worker *worker, volatile LONG *value, LONG wanted );
 
-/* Any plain thread: spin politely until *value == wanted; FALSE after KIT_LIMIT. Not a proof of
-   order by time. */
+/* Any plain thread: spin politely until *value == wanted; FALSE after KIT_LIMIT, which fails the test. Not a proof of order by
+   time. */
 BOOL kit_wait_value( volatile LONG *value, LONG wanted );
 /* The same until *value is something else than `was`, or than it is now. */
 BOOL kit_leaves( volatile LONG *value, LONG was );

@@ -27,7 +27,7 @@ static DWORD leave_body( struct kit_worker *worker )
 {
     leave_steps = 1;
     if (leave_reason == UmsSchedulerThreadYield) kit_yield( worker, NULL );
-    else WaitForSingleObject( leave_event, KIT_LIMIT );
+    else wait_signaled( leave_event );
     leave_steps = 2;
     kit_yield( worker, NULL );
     Sleep( 1 );
@@ -375,7 +375,7 @@ static DWORD alive_body( struct kit_worker *worker )
 {
     alive_step = 1;
     while (alive_step == 1) YieldProcessor();       /* running */
-    WaitForSingleObject( alive_event, KIT_LIMIT );  /* blocked */
+    wait_signaled( alive_event );  /* blocked */
     kit_park( worker );                             /* yielded */
     return 0;
 }

@@ -293,7 +293,7 @@ static HANDLE event_gate;
 static DWORD event_body( struct kit_worker *worker )
 {
     (void)worker;
-    WaitForSingleObject( event_gate, KIT_LIMIT );
+    wait_signaled( event_gate );
     return 0;
 }
 

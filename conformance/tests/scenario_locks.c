@@ -55,7 +55,7 @@ static DWORD holder_body( struct kit_worker *worker )
     lock->acquire();
     holder = worker;                            /* the probers may be through before its creator goes on */
     holding = 1;
-    if (lock->away == BLOCKED) WaitForSingleObject( lock_event, KIT_LIMIT );
+    if (lock->away == BLOCKED) wait_signaled( lock_event );
     else if (lock->away == YIELDED) kit_park( worker );
     else while (!resumed) YieldProcessor();
     lock->release();
@@ -114,7 +114,7 @@ static BOOL suspend_holder( void )
     BOOL ret = kit_wait_value( &holding, 1 );
 
     if (SuspendThread( holder->thread ) == ~0u) ret = FALSE;
-    WaitForSingleObject( lock_event, KIT_LIMIT );
+    wait_signaled( lock_event );
     resumed = 1;
     return ResumeThread( holder->thread ) == 1 && ret;
 }

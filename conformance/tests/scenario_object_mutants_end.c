@@ -190,7 +190,7 @@ static BOOL end_other_threads( void )
         kit_lock_loader();
         TerminateThread( thread, 1 );
         kit_unlock_loader();
-        WaitForSingleObject( thread, KIT_LIMIT );
+        wait_signaled( thread );
         CloseHandle( thread );
     }
     return CloseHandle( snapshot );

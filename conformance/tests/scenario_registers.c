@@ -153,7 +153,7 @@ static void way_wait( void *arg )
     struct kit_worker *worker = arg;
 
     SetEvent( handoff[worker->index ^ 1] );
-    WaitForSingleObject( handoff[worker->index], KIT_LIMIT );
+    wait_signaled( handoff[worker->index] );
 }
 
 static void (*const ways[])( void * ) = { way_yield, way_migrate, way_sleep, way_wait };

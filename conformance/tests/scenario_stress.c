@@ -206,7 +206,7 @@ START_TEST( scenario_stress_family )
     for (i = 0; i < kit.worker_count; i++)
     {
         code = 99;
-        WaitForSingleObject( kit.workers[i].thread, KIT_LIMIT );
+        wait_signaled( kit.workers[i].thread );
         GetExitCodeThread( kit.workers[i].thread, &code );
         ok( !code, "B4: worker %d did not see its children end, %lu\n", i, code );
     }

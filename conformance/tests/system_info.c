@@ -52,7 +52,7 @@ START_TEST( sysinfo_plain )
                    (ULONGLONG)answer.outcome.ret, answer.outcome.error,
                    answer.info.ThreadUmsFlags );
     SetEvent( event );
-    WaitForSingleObject( thread, WAIT_BOUND );
+    wait_signaled( thread );
     CloseHandle( thread );
     CloseHandle( event );
 }

@@ -89,7 +89,7 @@ static DWORD WINAPI own_section( void *arg )
     (void)arg;
     EnterCriticalSection( &way_section );
     SetEvent( section_owned );
-    WaitForSingleObject( section_release, WAIT_BOUND );
+    wait_signaled( section_release );
     LeaveCriticalSection( &way_section );
     return 0;
 }
@@ -188,7 +188,7 @@ START_TEST( upcall_blocked )
         ok( way_ret[way], "the call itself failed\n" );
         pop();
     }
-    WaitForSingleObject( owner, WAIT_BOUND );
+    wait_signaled( owner );
     sched_free( &sched );
 }
 
