@@ -142,9 +142,10 @@ void umstest_refused( DWORD error )
     }
 }
 
-void umstest_missed( void )
+BOOL umstest_missed( void )
 {
     InterlockedIncrement( &missed_waits );
+    return FALSE;
 }
 
 void wait_signaled( HANDLE object )

@@ -166,11 +166,11 @@ static inline void *current_teb( void )
 extern unsigned umstest_wait_bound;
 #define WAIT_BOUND          umstest_wait_bound
 
-/* Any thread. Wait until `object` is signaled. If a wait's time-out counted as success, a test could not fail whose worker goes on a
-   moment before its scheduler gives up: so a time-out and an error fail the test when it is over. */
+/* Any thread. Wait until `object` is signaled, WAIT_BOUND at most. A time-out or an error fails the test when it is over: a worker
+   whose signal was lost may go on a moment before its scheduler gives up, and nothing else would notice. */
 void wait_signaled( HANDLE object );
-/* The same for waits of other kinds: this one ended without what it was for. */
-void umstest_missed( void );
+/* The same for waits of other kinds: this one ended without what it was for. Returns FALSE. */
+BOOL umstest_missed( void );
 
 /* Run a call with a poisoned last error: r = return value, e = last error, fetched at once. */
 #define POISON              0xdeadbeef

@@ -225,12 +225,6 @@ BOOL kit_park( struct kit_worker *worker )
     return kit_migrate( worker, kit_nowhere );
 }
 
-static BOOL missed( void )
-{
-    umstest_missed();
-    return FALSE;
-}
-
 BOOL kit_yield_until( struct kit_worker *worker, volatile LONG *value, LONG wanted )
 {
     ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
@@ -238,7 +232,7 @@ BOOL kit_yield_until( struct kit_worker *worker, volatile LONG *value, LONG want
     while (*value != wanted)
     {
         if (!kit_yield( worker, NULL )) return FALSE;
-        if (GetTickCount64() > limit) return missed();
+        if (GetTickCount64() > limit) return umstest_missed();
     }
     return TRUE;
 }
@@ -249,7 +243,7 @@ BOOL kit_wait_value( volatile LONG *value, LONG wanted )
 
     while (*value != wanted)
     {
-        if (GetTickCount64() > limit) return missed();
+        if (GetTickCount64() > limit) return umstest_missed();
         Sleep( 1 );
     }
     return TRUE;
@@ -261,7 +255,7 @@ BOOL kit_leaves( volatile LONG *value, LONG was )
 
     while (*value == was)
     {
-        if (GetTickCount64() > limit) return missed();
+        if (GetTickCount64() > limit) return umstest_missed();
         SwitchToThread();
     }
     return TRUE;
