@@ -30,9 +30,10 @@ function(ums_add_model_test name want)
     endif()
 endfunction()
 
-# ten seconds each. Instead of suspensions_overlap every check has suspend_by_two, the same with carry, and
+# Ten to twenty seconds each. suspend_at_home is the world of owner_before_busy without the mistake; handoff and suspend
+# have its parts. Instead of suspensions_overlap every check has suspend_by_two, the same with carry, and
 # suspend_itself_and_another, two suspenders with handoff; of the others those with carry
-set(long_worlds suspensions_overlap kill_beside_suspension_at_home ended_beside_suspension_at_home
+set(long_worlds suspensions_overlap suspend_at_home kill_beside_suspension_at_home ended_beside_suspension_at_home
     outside_beside_suspension_at_home)
 
 set(one -DWORKERS=1)
@@ -48,12 +49,13 @@ set(ended ${one} -DSCHEDULERS=1 -DENDED)
 set(itself_and_another ${by_two} -DSUSPENDS_SELF -DHANDOFF)
 
 ums_add_model_test(carry holds ${short})
-ums_add_model_test(handoff holds ${one} -DHANDOFF -DACTIONS=2)
+ums_add_model_test(handoff holds ${one} -DHANDOFF -DACTIONS=4)
 ums_add_model_test(lists holds ${one} -DLISTS=2 -DSTART=1 -DACTIONS=2)
 ums_add_model_test(event holds -DSCHEDULERS=1 -DEVENT)
 ums_add_model_test(callbacks holds ${one} -DCALLBACKS -DACTIONS=3)
 ums_add_model_test(polls holds -O1 -DPOLLS=1 ${short})
 ums_add_model_test(suspend holds -O1 ${suspend})
+ums_add_model_test(suspend_at_home holds -O1 ${suspend} -DHANDOFF)
 ums_add_model_test(suspend_late_tokens holds ${suspend_few} -DLATE_TOKENS=1)
 ums_add_model_test(suspend_again holds ${suspend_few} -DACTIONS=2 -DSUSPENSIONS=2)
 ums_add_model_test(suspend_one_of_two holds -DSUSPENDERS=1 -DSCHEDULERS=1 ${short})
