@@ -207,11 +207,12 @@ int32_t ke_carry( struct ums_scheduler *s, struct ums_context *w )
 
 /* Nobody can be interrupted here: the worker looks by itself (fake_preemption_point). If it leaves
    its carrier before it has looked, it was not preempted. */
-enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
+enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w, int late )
 {
     struct ums_context *none = NULL, *wanted = w;
 
     (void)s;
+    (void)late;
     if (atomic_load( &fake_carrier_is_gone )) return KE_CARRIER_GONE;
     if (atomic_load( &fake_carrier_is_stopped )) return KE_CARRIER_STOPPED;
     if (!atomic_compare_exchange_strong( &fake_preempt_wanted, &none, w ))

@@ -162,7 +162,7 @@ int32_t ke_carry( struct ums_scheduler *s, struct ums_context *w );
 enum ke_preempted
 {
     KE_PREEMPTED,
-    KE_TRY_AGAIN,                               /* the carrier is in our code */
+    KE_TRY_AGAIN,                               /* the carrier is in our code, or may have a spin lock of the host's */
     KE_CARRIER_STOPPED,                         /* it is suspended, in our code or preempted: the
                                                    worker leaves when it is resumed, by whom our
                                                    caller must not wait for */
@@ -172,7 +172,8 @@ enum ke_preempted
 /* Take w off the thread of s, on which it seems to run (s may be wrong or NULL). That thread will save
    the whole state of the worker and call ums_left_preempted on its base. Must not be called on the
    scheduler's own thread. Enters the kernel. WORD_SUSPENDED or WORD_HOLD is set before: so if this does
-   not succeed, the worker leaves by itself at its next call (ums_worker_give_way). */
-enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w );
+   not succeed, the worker leaves by itself at its next call (ums_worker_give_way).
+   late: it was tried for long enough; do it even where the worker may have such a lock (ums_spins_too_long). */
+enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w, int late );
 
 #endif /* UMS_KE_H */

@@ -113,8 +113,8 @@ static DWORD WINAPI scheduler_thread( void *arg )
 }
 
 /* sleeper, waker: the workers; arg is the first one's. give_up: what the second one would do. */
-static void run_round( LPTHREAD_START_ROUTINE sleeper, void *arg, LPTHREAD_START_ROUTINE waker,
-                       void (*give_up)( void ) )
+static inline void run_round( LPTHREAD_START_ROUTINE sleeper, void *arg, LPTHREAD_START_ROUTINE waker,
+                              void (*give_up)( void ) )
 {
     HANDLE thread;
 

@@ -25,6 +25,8 @@
 #define UMS_MORE_PATIENCE (3 * UMS_PATIENCE)    /* two waits of UMS_PATIENCE, one after the other, each with
                                                    an ums_stop_try at its end, and some time */
 
+#define UMS_SPIN_PATIENCE (UMS_PATIENCE / 2)    /* before the wait that this is a part of is given up */
+
 /* A wait that has begun; ask again and again. What passes between two looks counts as two and a half seconds at most: a debugger may have stopped
    the whole process there, or the waiting thread itself has got no processor. */
 struct ums_wait
@@ -58,6 +60,13 @@ static inline int ums_give_up_after( int64_t patience, struct ums_wait *wait, co
     if (ums_waited( wait ) <= patience) return 0;
     ke_gave_up( awaited );
     return 1;
+}
+
+/* Has another thread been found so often, and for so long, where it may have a spin lock of the host's, that it must be waiting for one that
+   nobody releases? tries: how often the caller has looked. Not logged: that one is the program's. */
+static inline int ums_spins_too_long( struct ums_wait *wait, uint32_t tries )
+{
+    return tries > UMS_EAGER && ums_waited( wait ) > UMS_SPIN_PATIENCE;
 }
 
 /* Between two looks, in a loop that lets others run as well: nothing at first, then a sleep that gets longer, to 1.6 ms. Nobody

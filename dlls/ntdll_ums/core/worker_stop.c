@@ -56,7 +56,7 @@ void ums_worker_killed_finish( struct ums_context *w )
 
     while (ums_worker_is_carried( w ) && left != KE_CARRIER_GONE)
     {
-        left = ke_preempt( w->owner, w );
+        left = ke_preempt( w->owner, w, ums_spins_too_long( &wait, wait.moments ) );
         if (left == KE_CARRIER_STOPPED || ums_give_up( &wait, "a killed worker's carrier" )) return;
         ums_wait_moment( &wait );
     }
@@ -158,7 +158,7 @@ static uint64_t take_off( struct ums_context *w, uint64_t stopped,
         if (only_if && !only_if( w, word )) return 0;
         if (word_state( word ) == WORKER_CARRIED)
         {
-            if (ke_preempt( owner, w ) != KE_TRY_AGAIN ||
+            if (ke_preempt( owner, w, ums_spins_too_long( &wait, wait.moments ) ) != KE_TRY_AGAIN ||
                 ums_give_up( &wait, "a suspended worker to leave its carrier" )) return 0;
             ums_wait_moment( &wait );
         }

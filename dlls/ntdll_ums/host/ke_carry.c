@@ -137,19 +137,20 @@ int ke_is_user_code( uint64_t rip )
 /* The thread of s stands still: is it in user code of w? Our own code must not be interrupted: half
    of the worker's state may be loaded, or GS may have the scheduler's TEB. The worker may use any
    stack, except for the scheduler's. */
-static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, const CONTEXT *context )
+static int is_in_user_code( struct ums_scheduler *s, struct ums_context *w, const CONTEXT *context, int late )
 {
     const char *teb = s->teb;
     ULONG_PTR bottom = *(const ULONG_PTR *)(teb + TEB_STACK_BOTTOM);
 
     if (!ums_worker_is_carried( w ) || w->owner != s || s->current != w) return 0;
     if (atomic_load( &w->local ) || !ke_is_user_code( context->Rip )) return 0;
+    if (!late && ke_may_spin( context->Rip )) return 0;
     return context->Rsp - bottom >= *(const ULONG_PTR *)(teb + TEB_STACK_BASE) - bottom;
 }
 
 /* tid: that of the thread, which stands still. While it waited for its turn the caller may have been overtaken: then s is that of
    another thread by now. */
-static int preempt_stopped( HANDLE thread, uint32_t tid, struct ums_scheduler *s, struct ums_context *w )
+static int preempt_stopped( HANDLE thread, uint32_t tid, struct ums_scheduler *s, struct ums_context *w, int late )
 {
     CONTEXT context;
 
@@ -157,7 +158,7 @@ static int preempt_stopped( HANDLE thread, uint32_t tid, struct ums_scheduler *s
     if (ums_get_context_native( thread, &context ) || ke_scheduler_tid( s ) != tid) return 0;
     /* an earlier preempter has set this, and the thread has not run since */
     if (context.Rip == (ULONG_PTR)ke_preempted && context.Rcx == (ULONG_PTR)w) return 1;
-    if (!is_in_user_code( s, w, &context )) return 0;
+    if (!is_in_user_code( s, w, &context, late )) return 0;
     memcpy( w->context, &context, sizeof(context) );
     w->preempted   = 1;
     context.Rip    = (ULONG_PTR)ke_preempted;
@@ -180,7 +181,7 @@ static int carrier_is_gone( HANDLE thread, uint32_t tid, struct ums_scheduler *s
     return ums_carrier_is_gone( s, w ) && ke_scheduler_tid( s ) == tid;
 }
 
-enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
+enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w, int late )
 {
     enum ke_preempted done = KE_TRY_AGAIN;
     uint32_t tid = ke_scheduler_tid( s );       /* 0: it has just been executed */
@@ -194,7 +195,7 @@ enum ke_preempted ke_preempt( struct ums_scheduler *s, struct ums_context *w )
         before = s ? ums_preempter_begins( s ) : 0;
         if (thread && !ums_suspend_native( thread, &count ))
         {
-            if (preempt_stopped( thread, tid, s, w )) done = KE_PREEMPTED;
+            if (preempt_stopped( thread, tid, s, w, late )) done = KE_PREEMPTED;
             /* the program has suspended it: it does not leave before it is resumed, wherever it stands */
             if (count > ums_preempters_since( s, before ) && ums_worker_is_carried( w ) &&
                 w->owner == s && s->current == w && ke_scheduler_tid( s ) == tid)

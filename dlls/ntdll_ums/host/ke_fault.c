@@ -97,7 +97,7 @@ static int is_caught( const struct fault *fault )
         if (ums_get_context_native( fault->thread, &context ) ||
             context.Rip != fault->place.pc || context.Rsp != fault->place.sp) return 0;
     }
-    return !atomic_load( &fault->w->busy ) && ke_is_user_code( fault->place.pc );
+    return !atomic_load( &fault->w->busy ) && ke_is_user_code( fault->place.pc ) && !ke_may_spin( fault->place.pc );
 }
 
 static void fault_done( struct fault *fault )

@@ -118,7 +118,8 @@ enum place
 {
     PLACE_CALL,                                 /* in a call that its scheduler knows of, or was
                                                    stopped by this process: nothing to do */
-    PLACE_MIDDLE,                               /* in the middle of something of ours */
+    PLACE_MIDDLE,                               /* in the middle of something of ours, or of the
+                                                   host's */
     PLACE_PARKED,
     PLACE_RUNNING                               /* at home, in the program or in a quick call */
 };
@@ -158,7 +159,7 @@ static enum place find_place( const struct ums_context *w, const struct linux_co
     }
     if (is_asleep( w, frame )) return PLACE_PARKED;
     if (state != WORKER_RUNNING || atomic_load( &w->busy ) ||
-        ke_is_our_code( frame->rip, frame->rsp ))
+        ke_is_our_code( frame->rip, frame->rsp ) || ke_may_spin( frame->rip ))
         return PLACE_MIDDLE;
     return ums_page_faults ? PLACE_CALL : PLACE_RUNNING;
 }
@@ -367,7 +368,7 @@ static int may_end( enum role role, struct ums_context *context, const struct li
     case ROLE_SCHEDULER:
         return !ours || is_in_wait( frame );
     case ROLE_CARRIER:
-        if (ours || is_on_signal_stack( frame ) || context->owner->current != context) return 0;
+        if (ours || ke_may_spin( frame->rip ) || is_on_signal_stack( frame ) || context->owner->current != context) return 0;
         leave_worker( context, frame );
         return 1;
     default:

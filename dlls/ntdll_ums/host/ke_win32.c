@@ -306,6 +306,7 @@ int ke_init( const char **why )
     }
     use_futex = !no_futex;
     ke_fault_start();
+    ke_spin_start();
     if (use_futex || address_works()) return 1;
     *why = "there is no way to sleep on a word: Windows before 8 has its own UMS";
     return 0;

@@ -75,6 +75,12 @@ int ke_is_asleep( const CONTEXT *context );     /* a thread that was stopped the
 
 void ke_fault_start( void );                    /* ke_fault.c; once */
 
+/* ke_spin.c */
+void ke_spin_start( void );                     /* once */
+/* Is this where the host has, or waits for, a spin lock? A thread that stands still there must not stay: others may spin until it has
+   released the lock. It may never leave, so whoever waits for that has a limit. Any thread, in a signal handler as well. */
+int ke_may_spin( uint64_t rip );
+
 /* ke_exception.c; once, where the host is Linux. 0: its handlers are not known, nothing is changed. */
 int ke_exceptions_start( void );
 int ke_exceptions_seen( void );                 /* is it in place? */

@@ -45,14 +45,16 @@ int ums_wait_for_start( const struct ums_context *target, uint32_t tid )
 }
 
 /* NtSuspendThread returns before the thread has stopped; NtGetContextThread waits for that. Is the
-   thread in a section that others wait for? */
-static int is_busy( HANDLE thread, const struct ums_context *target, uint32_t tid )
+   thread in a section that others wait for? late: one of the host's does not count any more (ums_spins_too_long). */
+static int is_busy( HANDLE thread, const struct ums_context *target, uint32_t tid, int late )
 {
     CONTEXT context;
+    int seen;
 
     context.ContextFlags = CONTEXT_CONTROL;
-    ums_get_context_native( thread, &context );
-    return atomic_load( &target->busy ) || ums_thread_holds( tid );     /* it has ended (ums_worker_end) */
+    seen = !ums_get_context_native( thread, &context );
+    if (atomic_load( &target->busy ) || ums_thread_holds( tid )) return 1;      /* it has ended (ums_worker_end) */
+    return seen && !late && ke_may_spin( context.Rip );
 }
 
 void ums_wait_while_busy( const struct ums_context *target )
@@ -105,13 +107,13 @@ enum suspend_begun ums_suspend_begin( struct ums_context *self, struct ums_conte
 }
 
 NTSTATUS ums_suspend_try( struct ums_call *call, struct ums_context *target, uint32_t tid,
-                          struct suspension *suspension, int *busy )
+                          struct suspension *suspension, int late, int *busy )
 {
     HANDLE thread = suspension->thread ? suspension->thread : (HANDLE)call->args[0];
     NTSTATUS status = native( call );
 
     suspension->used = thread;
-    *busy = !status && is_busy( thread, target, tid );
+    *busy = !status && is_busy( thread, target, tid, late );
     if (*busy) ums_resume_worker( thread, target, NULL );
     suspension->stops = !status && !*busy;
     ums_stop_end();
@@ -198,7 +200,7 @@ enum hold_taken ums_hold_try( struct ums_context *target, uint32_t tid, int join
     stands = (word & WORD_STOPPED) && !word_suspended( word );
     hold->held = hold->thread && !stands && !ums_suspend_native( hold->thread, NULL );
     /* one that has ended, or is suspended as often as it can be, cannot be suspended */
-    if (hold->thread && (!hold->held || !is_busy( hold->thread, target, tid ))) return HOLD_TAKEN;
+    if (hold->thread && (!hold->held || !is_busy( hold->thread, target, tid, join ))) return HOLD_TAKEN;
     if (hold->held) ums_resume_worker( hold->thread, target, NULL );
     drop_hold( target );
     return hold->thread ? HOLD_WAIT : HOLD_REFUSED;

@@ -57,7 +57,7 @@ static struct ums_queue *takes_place( uint32_t tid )
    before the thread is suspended, and memory of schedulers is never returned. If the suspension is final the thread does not
    have the lock of local objects, which is taken for its wait: ums_let_leave would have found it there. */
 static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_scheduler *s,
-                                struct ums_context *self, enum leaves *leaves )
+                                struct ums_context *self, int late, enum leaves *leaves )
 {
     struct ums_queue *q = NULL;
     NTSTATUS status;
@@ -67,7 +67,7 @@ static NTSTATUS try_to_suspend( struct ums_call *call, uint32_t tid, struct ums_
     ums_hold_self( self, 1 );                   /* if it were stopped here, the number would stay up */
     if (s) ums_preempter_begins( s );
     status = native( call );
-    *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s, (HANDLE)call->args[0], &seen );
+    *leaves = status ? LEAVES_NOT : ums_let_leave( tid, s, (HANDLE)call->args[0], late, &seen );
     if (!status && *leaves == LEAVES_NOT) ums_objects_thread_suspended( tid );
     if (seen && *leaves == LEAVES_NOT) q = takes_place( tid );
     if (s) ums_preempter_ends( s );
@@ -98,7 +98,7 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
                                struct ums_context *self )
 {
     struct ums_scheduler *s = target ? target->scheduler : NULL;
-    int tries = 0, kept = 0;
+    int tries = 0, kept = 0, late;
     struct ums_wait wait;
     enum leaves leaves;
     CONTEXT context;
@@ -108,7 +108,8 @@ static NTSTATUS suspend_other( struct ums_call *call, uint32_t tid, struct ums_c
     if (tid == GetCurrentThreadId()) return suspend_own( call );
     while (kept < TRIES)
     {
-        status = try_to_suspend( call, tid, s, self, &leaves );
+        late = tries + kept && ums_spins_too_long( &wait, tries + kept );
+        status = try_to_suspend( call, tid, s, self, late, &leaves );
         if (leaves == LEAVES_NOT) return status;
         if (!tries && !kept) wait = ums_wait_begins();
         if (leaves == LEAVES)
@@ -147,11 +148,13 @@ static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_
     struct suspension suspension;
     enum suspend_begun begun;
     int busy, made, counts;
+    struct ums_wait wait;
     NTSTATUS status;
     uint32_t count;
 
     if (!ums_has_access( (HANDLE)call->args[0], THREAD_SUSPEND_RESUME )) return native( call );
     ums_wait_for_start( target, tid );
+    wait = ums_wait_begins();
     do
     {
         ums_wait_while_busy( target );
@@ -165,11 +168,14 @@ static NTSTATUS suspend_worker( struct ums_call *call, uint32_t tid, struct ums_
             ums_suspend_end( self, target, &suspension, 1 );
             return (NTSTATUS)ums_store_ulong( call->args[1], 0 );
         }
-        status = ums_suspend_try( call, target, tid, &suspension, &busy );
+        status = ums_suspend_try( call, target, tid, &suspension, ums_spins_too_long( &wait, wait.moments ), &busy );
         made = !status && !busy;
         counts = ums_suspend_end( self, target, &suspension, made );
+        if (!busy) break;
+        SwitchToThread();                       /* nothing is held */
+        ums_wait_moment( &wait );
     }
-    while (busy && counts);
+    while (counts);
     if (status || (suspension.word & WORD_FOREIGN)) return status;
     return (NTSTATUS)ums_store_ulong( call->args[1], count );
 }

@@ -162,14 +162,15 @@ static int is_hand_changing( uint32_t tid )
 }
 
 /* Always asks for the registers, because that waits until the thread has stopped. */
-static int stands_there( HANDLE thread, uint32_t tid, const struct ums_scheduler *s, int *seen )
+static int stands_there( HANDLE thread, uint32_t tid, const struct ums_scheduler *s, int late, int *seen )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_CONTROL | CONTEXT_INTEGER;
     *seen = !ums_get_context_native( thread, &context );
     return *seen && (ums_is_ending_wait( tid, &context ) || is_between( s, &context ) ||
-                     ums_thread_holds( tid ) || is_hand_changing( tid ));
+                     ums_thread_holds( tid ) || is_hand_changing( tid ) ||
+                     (!late && ke_may_spin( context.Rip )));
 }
 
 /* Its registers are not known while it runs. */
@@ -189,13 +190,13 @@ void ums_let_advance( uint32_t tid, int tries )
 }
 
 /* There may be no handle left for this process, or the thread may not be opened: then its registers may not be known. */
-enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle, int *seen )
+enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle, int late, int *seen )
 {
     enum leaves leaves = LEAVES_NOT;
     HANDLE thread = OpenThread( THREAD_GET_CONTEXT | THREAD_SUSPEND_RESUME, FALSE, tid );
     ULONG before;
 
-    if (stands_there( thread ? thread : handle, tid, s, seen ) || (!thread && (ums_objects_holder() == tid || ums_thread_holds( tid ))))
+    if (stands_there( thread ? thread : handle, tid, s, late, seen ) || (!thread && (ums_objects_holder() == tid || ums_thread_holds( tid ))))
         leaves = !ums_resume_native( thread ? thread : handle, &before ) && before <= 1 ? LEAVES : LEAVES_LATER;
     if (thread) CloseHandle( thread );
     return leaves;

@@ -41,14 +41,15 @@ int ums_is_ending_wait( uint32_t tid, const CONTEXT *registers );
    real? */
 int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers );
 /* A thread that is not a worker was just suspended, and is resumed if it stands where others wait for it. s: its
-   scheduler, or NULL. handle: the program's, with which it was suspended. *seen: it has stopped, for certain. */
+   scheduler, or NULL. handle: the program's, with which it was suspended. late: it may stay with a lock of the host's (ums_spins_too_long).
+   *seen: it has stopped, for certain. */
 enum leaves
 {
     LEAVES_NOT,                                 /* it may stay where it is */
     LEAVES,                                     /* it runs again */
     LEAVES_LATER                                /* it would, but another suspension keeps it */
 };
-enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle, int *seen );
+enum leaves ums_let_leave( uint32_t tid, const struct ums_scheduler *s, void *handle, int late, int *seen );
 /* The caller has tried in vain to stop a thread, for that long. A try may itself have taken long, because the thread waited for its turn: so only
    after some of them is enough tried. */
 #define ENOUGH_TRIES 8
@@ -96,9 +97,9 @@ enum suspend_begun ums_suspend_begin( struct ums_context *self, struct ums_conte
                                       struct suspension *suspension );
 
 /* Make the program's suspension, and take the worker off its scheduler. *busy: the thread stood in such a section, and is no longer
-   suspended: let go of everything, and try again. */
+   suspended: let go of everything, and try again. late: a lock of the host's is no such section any more (ums_spins_too_long). */
 NTSTATUS ums_suspend_try( struct ums_call *call, struct ums_context *target, uint32_t tid,
-                          struct suspension *suspension, int *busy );
+                          struct suspension *suspension, int late, int *busy );
 
 /* 0: a resume has undone it meanwhile. */
 int ums_suspend_end( struct ums_context *self, struct ums_context *target, struct suspension *suspension, int made );

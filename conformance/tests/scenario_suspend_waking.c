@@ -1,0 +1,167 @@
+/*
+ * Scenarios: a thread is suspended while it wakes others, and what runs meanwhile, or next, wakes others, too.
+ *
+ * Copyright 2026 the UMS shim authors
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Row: 5 "suspended". SuspendThread stops a thread wherever it is [doc]. A wake-up of nobody returns at once; that no thread waits in it for one
+ * that was suspended in it is a [guess]: the page calls condition variables user-mode objects that do not spin, and a scheduler whose worker
+ * waited there would never execute the one that it waits for.
+ */
+#include "scenario_kit.h"
+
+#define WAKES 10000                             /* most of the time it is in one of these */
+
+static CONDITION_VARIABLE variable;
+static volatile LONG steps[2], stop, rounds_left, refused, not_set, spurious;
+
+static void wake_nobody( int i )
+{
+    int k;
+
+    for (k = 0; k < WAKES; k++) WakeConditionVariable( &variable );
+    InterlockedIncrement( &steps[i] );
+}
+
+static DWORD waking_body( struct kit_worker *worker )
+{
+    while (!stop)
+    {
+        wake_nobody( (int)(LONG_PTR)worker->arg );
+        kit_yield( worker, NULL );
+    }
+    return 0;
+}
+
+static DWORD WINAPI waking_thread( void *arg )
+{
+    (void)arg;
+    while (!stop) wake_nobody( 1 );
+    return 0;
+}
+
+/* ---- by a plain thread ---- */
+
+static void suspend_and_resume( HANDLE thread )
+{
+    DWORD before;
+
+    if (SuspendThread( thread ) == (DWORD)-1) InterlockedIncrement( &refused );
+    before = ResumeThread( thread );
+    if (!before || before == (DWORD)-1) InterlockedIncrement( &spurious );
+}
+
+/* Of a thread that runs. */
+static void clear_breakpoints( HANDLE thread )
+{
+    CONTEXT context;
+
+    memset( &context, 0, sizeof(context) );
+    context.ContextFlags = CONTEXT_DEBUG_REGISTERS;
+    if (!SetThreadContext( thread, &context )) InterlockedIncrement( &not_set );
+}
+
+/* Two workers of one scheduler wake nobody all the time. After each round both go on. */
+static void disturb_waking( void (*disturb)( HANDLE thread ) )
+{
+    struct kit_worker *worker;
+    struct kit_sched *sched;
+    int i, rounds = umstest_lives(), stands = 0;
+
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    worker = kit_add_worker( sched->list, waking_body, (void *)0 );
+    kit_add_worker( sched->list, waking_body, (void *)1 );
+    kit_start();
+    ok( kit_leaves( &steps[0], 0 ) && kit_leaves( &steps[1], 0 ), "they do not begin\n" );
+    for (i = 0; i < rounds && !stands; i++)
+    {
+        disturb( worker->thread );
+        if (!kit_moves( &steps[0] ) || !kit_moves( &steps[1] )) stands = i + 1;
+    }
+    ok( !stands, "in round %d they stand still\n", stands );
+    ok( !refused && !not_set, "%ld times it was not suspended, %ld times its registers not set\n", refused, not_set );
+    ok( !spurious, "%ld times there was nothing to resume\n", spurious );
+    stop = 1;
+    kit_finish();
+    kit_check();
+}
+
+START_TEST( scenario_suspend_waking )
+{
+    disturb_waking( suspend_and_resume );
+}
+
+START_TEST( scenario_suspend_waking_set )
+{
+    disturb_waking( clear_breakpoints );
+}
+
+/* ---- by a worker, which lets another one run before it resumes the thread ---- */
+
+static HANDLE volatile target;
+
+static DWORD suspending_body( struct kit_worker *worker )
+{
+    int i, rounds = umstest_lives();
+    DWORD before;
+
+    for (i = 0; i < rounds; i++)
+    {
+        if (SuspendThread( target ) == (DWORD)-1) InterlockedIncrement( &refused );
+        kit_yield( worker, NULL );
+        before = ResumeThread( target );
+        if (!before || before == (DWORD)-1) InterlockedIncrement( &spurious );
+        kit_yield( worker, NULL );
+        InterlockedDecrement( &rounds_left );
+    }
+    return 0;
+}
+
+static void suspend_by_worker( PUMS_COMPLETION_LIST list )
+{
+    LONG before;
+    BOOL over;
+
+    ok( kit_leaves( &steps[0], 0 ) && kit_leaves( &steps[1], 0 ), "they do not begin\n" );
+    rounds_left = umstest_lives();
+    kit_add_worker( list, suspending_body, NULL );
+    do before = rounds_left;
+    while (!(over = kit_wait_value( &rounds_left, 0 )) && rounds_left != before);
+    ok( over, "%ld rounds are left\n", rounds_left );
+    ok( !refused, "%ld times it was not suspended\n", refused );
+    ok( !spurious, "%ld times there was nothing to resume\n", spurious );
+    stop = 1;
+}
+
+START_TEST( scenario_suspend_waking_thread )
+{
+    struct kit_sched *sched;
+
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    kit_add_worker( sched->list, waking_body, (void *)0 );
+    target = CreateThread( NULL, 0, waking_thread, NULL, 0, NULL );
+    kit_start();
+    suspend_by_worker( sched->list );
+    ok( !WaitForSingleObject( target, KIT_LIMIT ), "the plain thread does not end\n" );
+    CloseHandle( target );
+    kit_finish();
+    kit_check();
+}
+
+START_TEST( scenario_suspend_waking_scheduler )
+{
+    struct kit_sched *sched, *other;
+
+    if (!kit_open()) return;
+    sched = kit_add_sched( NULL );
+    other = kit_add_sched( NULL );
+    kit_add_worker( sched->list, waking_body, (void *)0 );
+    kit_add_worker( other->list, waking_body, (void *)1 );
+    kit_start();
+    target = other->thread;
+    suspend_by_worker( sched->list );
+    kit_finish();
+    kit_check();
+}
