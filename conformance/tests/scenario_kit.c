@@ -249,6 +249,24 @@ BOOL kit_wait_value( volatile LONG *value, LONG wanted )
     return TRUE;
 }
 
+BOOL kit_wait_moving( volatile LONG *value, LONG wanted, volatile LONG *moving )
+{
+    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+    LONG seen = *moving;
+
+    while (*value != wanted)
+    {
+        if (*moving != seen)
+        {
+            seen = *moving;
+            limit = GetTickCount64() + KIT_LIMIT;
+        }
+        else if (GetTickCount64() > limit) return umstest_missed();
+        Sleep( 1 );
+    }
+    return TRUE;
+}
+
 BOOL kit_leaves( volatile LONG *value, LONG was )
 {
     ULONGLONG limit = GetTickCount64() + KIT_LIMIT;

@@ -172,6 +172,8 @@ BOOL kit_yield_until( struct kit_worker *worker, volatile LONG *value, LONG want
 /* Any plain thread: spin politely until *value == wanted; FALSE after KIT_LIMIT, which fails the test. Not a proof of order by
    time. */
 BOOL kit_wait_value( volatile LONG *value, LONG wanted );
+/* For as long as *moving changes within KIT_LIMIT. */
+BOOL kit_wait_moving( volatile LONG *value, LONG wanted, volatile LONG *moving );
 /* The same until *value is something else than `was`, or than it is now. */
 BOOL kit_leaves( volatile LONG *value, LONG was );
 BOOL kit_moves( volatile LONG *value );

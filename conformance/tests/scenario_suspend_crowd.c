@@ -98,15 +98,11 @@ static DWORD WINAPI disturbing_thread( void *arg )
 static void let_them_disturb( PUMS_COMPLETION_LIST list )
 {
     HANDLE crowd[CROWD];
-    LONG before;
-    BOOL over;
     int i;
 
     for (i = 0; i < CROWD; i++) crowd[i] = CreateThread( NULL, 0, disturbing_thread, (void *)(LONG_PTR)i, 0, NULL );
     for (i = 0; i < SERVED; i++) kit_add_worker( list, disturbing_body, (void *)(LONG_PTR)i );
-    do before = calls;
-    while (!(over = kit_wait_value( &at_work, 0 )) && calls != before);
-    ok( over, "%ld threads do not come to an end\n", at_work );
+    ok( kit_wait_moving( &at_work, 0, &calls ), "%ld threads do not come to an end\n", at_work );
     for (i = 0; i < CROWD; i++)
     {
         ok( !WaitForSingleObject( crowd[i], KIT_LIMIT ), "thread %d does not end\n", i );
