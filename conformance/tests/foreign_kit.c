@@ -7,7 +7,8 @@
 #include "foreign_kit.h"
 
 struct foreign_order *foreign_order;
-volatile LONG foreign_turns, foreign_steps, foreign_stop, foreign_keep, foreign_kept;
+volatile LONG foreign_turns, foreign_steps, foreign_stop, foreign_keep, foreign_kept, foreign_wakes;
+CONDITION_VARIABLE foreign_nobody;
 struct kit_worker *foreign_runner;
 HANDLE foreign_event, foreign_pipe[2];
 volatile uint64_t foreign_magic[5] = { 0x1111111111111111, 0x2222222222222222, 0x3333333333333333,
@@ -90,6 +91,7 @@ static DWORD beside_body( struct kit_worker *worker )
     while (!foreign_stop)
     {
         foreign_turns++;
+        if (foreign_wakes) WakeConditionVariable( &foreign_nobody );
         kit_yield( worker, NULL );
         while (foreign_keep) foreign_kept = 1;  /* its scheduler takes no other */
     }
@@ -118,6 +120,16 @@ BOOL foreign_begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
     return ok( foreign_runner && kit_leaves( &foreign_steps, 0 ), "the worker did not start\n" );
 }
 
+/* Whoever would have counted that it blocked may have ended before: once for each scheduler that was terminated. */
+static void count_unheard( void )
+{
+    LONG unheard = foreign_runner->queued - 1 - foreign_runner->blocks;
+    int i, ended = 0;
+
+    for (i = 0; i < kit.sched_count; i++) ended += kit.scheds[i].stays;
+    if (unheard > 0 && unheard <= ended) foreign_runner->blocks += unheard;
+}
+
 void foreign_finish( BOOL may_lose_yield )
 {
     DWORD code = 1;
@@ -126,8 +138,7 @@ void foreign_finish( BOOL may_lose_yield )
     SetEvent( foreign_event );
     WriteFile( foreign_pipe[1], "", 1, &code, NULL );
     kit_finish();
-    /* who would have counted that it blocked may have ended before */
-    if (kit.scheds[0].stays && foreign_runner->blocks == foreign_runner->queued - 2) foreign_runner->blocks++;
+    count_unheard();
     if (may_lose_yield && foreign_runner->yields_made == 2 && foreign_runner->yields == 1) foreign_runner->yields_made = 1;
     kit_check();
     foreign_order->command = FOREIGN_END;
@@ -151,6 +162,17 @@ DWORD foreign_compute_at_home( struct kit_worker *worker )
     kit_yield( worker, NULL );
     GetHandleInformation( foreign_event, &flags );
     while (!foreign_stop) foreign_steps++;
+    return 0;
+}
+
+DWORD foreign_wake( struct kit_worker *worker )
+{
+    kit_yield( worker, NULL );
+    while (!foreign_stop)
+    {
+        foreign_steps++;
+        WakeConditionVariable( &foreign_nobody );
+    }
     return 0;
 }
 

@@ -34,6 +34,8 @@ extern volatile LONG foreign_turns;             /* of the worker beside the one 
 extern volatile LONG foreign_steps;             /* of that one */
 extern volatile LONG foreign_stop;              /* set to end both */
 extern volatile LONG foreign_keep, foreign_kept;    /* the worker beside it keeps the scheduler; it does */
+extern volatile LONG foreign_wakes;             /* with each turn that one wakes whoever waits for foreign_nobody: nobody does */
+extern CONDITION_VARIABLE foreign_nobody;
 extern struct kit_worker *foreign_runner;       /* the worker that it is about */
 extern HANDLE foreign_event;                    /* manual-reset, set at the end */
 extern HANDLE foreign_pipe[2];                  /* to read from, to write to; a byte is written at the end */
@@ -52,6 +54,7 @@ DWORD foreign_tell( LONG command, DWORD tid );
 
 DWORD foreign_compute( struct kit_worker *worker );
 DWORD foreign_compute_at_home( struct kit_worker *worker );     /* [most likely] on a thread of its own */
+DWORD foreign_wake( struct kit_worker *worker );                /* foreign_nobody, all the time */
 DWORD foreign_wait( struct kit_worker *worker );                /* for foreign_event */
 DWORD foreign_park( struct kit_worker *worker );                /* yields and is not executed */
 

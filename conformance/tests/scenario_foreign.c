@@ -90,6 +90,14 @@ START_TEST( scenario_foreign_suspend_at_home ) { suspend_running( foreign_comput
 START_TEST( scenario_foreign_suspend_calling ) { suspend_running( call_body ); }
 START_TEST( scenario_foreign_suspend_yielding ) { suspend_running( yield_body ); }
 
+
+/* scenario_suspend_waking.c */
+START_TEST( scenario_foreign_suspend_waking )
+{
+    foreign_wakes = 1;
+    suspend_running( foreign_wake );
+}
+
 START_TEST( scenario_foreign_suspend_yielded )
 {
     struct kit_sched *sched;

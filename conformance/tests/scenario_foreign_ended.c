@@ -60,20 +60,19 @@ static DWORD read_body( struct kit_worker *worker )
 /* Its worker goes on with another scheduler that serves the list, with all that it had. That one has
    begun, and executed it, before it may end: a worker that is stopped at its end has the loader lock,
    and no thread begins then. */
-static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ), BOOL call_ends_at_once )
+static void terminate_one( struct kit_sched *first, DWORD (*body)( struct kit_worker *worker ), BOOL call_ends_at_once )
 {
-    struct kit_sched *first, *second;
+    struct kit_sched *second;
     LONG executes;
     DWORD code = 0;
 
-    if (!foreign_begin( body, FALSE )) return;
-    first = &kit.scheds[0];
     first->stays = TRUE;
     foreign_order->argument = 0x234;
     foreign_tell( FOREIGN_KILL, first->id );
     if (call_ends_at_once) WriteFile( foreign_pipe[1], "", 1, &code, NULL );
     ok( !WaitForSingleObject( first->thread, KIT_LIMIT ), "it did not end in %d ms\n", KIT_LIMIT );
     ok( GetExitCodeThread( first->thread, &code ) && code == 0x234, "exit code %#lx\n", code );
+    if (foreign_wakes) WakeConditionVariable( &foreign_nobody );
     executes = foreign_runner->executes;
     second = kit_add_sched( first->list );
     kit_start();
@@ -81,6 +80,12 @@ static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ), BOO
     if (body != foreign_wait && body != read_body)      /* those make no step more by themselves */
         unverified ok( kit_leaves( &foreign_runner->executes, executes ) && kit_moves( &foreign_steps ),
                        "4 its worker does not go on with another scheduler\n" );
+}
+
+static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ), BOOL call_ends_at_once )
+{
+    if (!foreign_begin( body, FALSE )) return;
+    terminate_one( &kit.scheds[0], body, call_ends_at_once );
     foreign_magic[1] = 0;
     foreign_finish( body == read_body );
 }
@@ -90,6 +95,17 @@ START_TEST( scenario_foreign_scheduler_at_home )   { terminate_scheduler( foreig
 START_TEST( scenario_foreign_scheduler_idle )      { terminate_scheduler( foreign_wait, FALSE ); }
 START_TEST( scenario_foreign_scheduler_reading )   { terminate_scheduler( read_body, FALSE ); }
 START_TEST( scenario_foreign_scheduler_yielding )  { terminate_scheduler( read_body, TRUE ); }
+
+/* A wake-up, here before anybody goes on with the worker, waits for nobody (scenario_suspend_waking.c). */
+START_TEST( scenario_foreign_scheduler_waking )
+{
+    int i;
+
+    foreign_wakes = 1;
+    if (!foreign_begin( foreign_wake, FALSE )) return;
+    for (i = 0; i < KIT_SCHEDS - 1; i++) terminate_one( &kit.scheds[i], foreign_wake, FALSE );
+    foreign_finish( FALSE );
+}
 
 START_TEST( scenario_foreign_scheduler_registers )
 {
