@@ -41,15 +41,30 @@ static const IMAGE_DATA_DIRECTORY *directory( const char *module, int index )
     return &nt->OptionalHeader.DataDirectory[index];
 }
 
-/* Between functions: nop in its lengths, int3, zeros at the section's end, and the jumps through the
-   import table that the linker makes. */
-static int is_padding( const uint8_t *code )
+/* Of what may lie between functions: nop in its lengths, int3, zeros at the section's end, the jumps through the
+   import table that the linker makes, and the ends of its lists. 0: something else. */
+static unsigned int padding_length( const uint8_t *code )
 {
-    static const uint8_t lists_end[8] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+    static const uint8_t list_end[8] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+    static const uint8_t displacement[4] = { 0, 1, 4, 0 };
+    unsigned int prefixes = 0;
 
-    while (*code == 0x66 || *code == 0x2e) code++;
-    return *code == 0x90 || *code == 0xcc || !*code || (code[0] == 0x0f && code[1] == 0x1f) ||
-           (code[0] == 0xff && code[1] == 0x25) || !memcmp( code, lists_end, sizeof(lists_end) );
+    if (!memcmp( code, list_end, sizeof(list_end) )) return sizeof(list_end);
+    if (code[0] == 0xff && code[1] == 0x25) return 6;
+    while (code[prefixes] == 0x66 || code[prefixes] == 0x2e) prefixes++;
+    code += prefixes;
+    if (*code == 0x90 || *code == 0xcc || !*code) return prefixes + 1;
+    if (code[0] != 0x0f || code[1] != 0x1f) return 0;
+    return prefixes + 3 + ((code[2] & 7) == 4) + displacement[code[2] >> 6];
+}
+
+static int is_padding( const uint8_t *code, unsigned int size )
+{
+    unsigned int at, length;
+
+    for (at = 0; at < size; at += length)
+        if (!(length = padding_length( code + at ))) return 0;
+    return 1;
 }
 
 static void check_coverage( const char *module, const char *name )
@@ -64,7 +79,7 @@ static void check_coverage( const char *module, const char *name )
 
         if (function[i + 1].BeginAddress < function[i].EndAddress) bare++;
         if (function[i + 1].BeginAddress <= function[i].EndAddress) continue;
-        if (is_padding( (const uint8_t *)gap )) continue;
+        if (is_padding( (const uint8_t *)gap, function[i + 1].BeginAddress - function[i].EndAddress )) continue;
         bare++;
         printf( "%s+%#x: no unwind data\n", name, (unsigned int)(gap - module) );
     }

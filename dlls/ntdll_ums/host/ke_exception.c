@@ -258,7 +258,7 @@ static void on_fault_of_ours( int sig, void *info, struct linux_context *frame )
     frame->rip = (uint64_t)ums_touched;
 }
 
-static void __attribute__((sysv_abi)) on_fault( int sig, void *info, struct linux_context *frame )
+static void on_fault( int sig, void *info, struct linux_context *frame )
 {
     if (is_trying( sig, frame )) on_fault_of_ours( sig, info, frame );
     else if (sig != LINUX_SIGSEGV || !comes_to_end( frame )) call_wine( sig, info, frame );

@@ -408,7 +408,7 @@ static void stop_other( int sig, void *info, struct linux_context *frame )
     ke_warden_stops( thread, 0 );
 }
 
-static void __attribute__((sysv_abi)) on_usr1( int sig, void *info, struct linux_context *frame )
+static void on_usr1( int sig, void *info, struct linux_context *frame )
 {
     struct ums_context *w;
     enum role role = find_role( &w );
@@ -428,7 +428,7 @@ static void __attribute__((sysv_abi)) on_usr1( int sig, void *info, struct linux
     else linux_signal_call( &wine_usr1, sig, info, frame );
 }
 
-static void __attribute__((sysv_abi)) on_quit( int sig, void *info, struct linux_context *frame )
+static void on_quit( int sig, void *info, struct linux_context *frame )
 {
     struct ums_context *context;
     enum role role = find_role( &context );

@@ -15,6 +15,12 @@
 #define SA_RESTORER 0x04000000
 #define SA_ONSTACK  0x08000000
 #define SA_EXPECTED (SA_SIGINFO | SA_RESTORER | SA_ONSTACK)
+#define SIGNALS     65                          /* their numbers begin with 1 */
+
+/* signal_x86_64.S. An entry is written once, before Linux is told of it. */
+extern char ums_signal_entry[];
+extern linux_handler ums_signal_handlers[SIGNALS];
+linux_handler ums_signal_handlers[SIGNALS];
 
 int linux_signal_get( int sig, struct linux_action *wine )
 {
@@ -26,7 +32,8 @@ void linux_signal_put( int sig, linux_handler ours, const struct linux_action *w
 {
     struct linux_action action = *wine;
 
-    action.handler = (void *)ours;
+    ums_signal_handlers[sig] = ours;
+    action.handler = ums_signal_entry;
     ums_linux_syscall( LINUX_RT_SIGACTION, sig, (uint64_t)&action, 0, SIGNAL_SET_SIZE );
 }
 

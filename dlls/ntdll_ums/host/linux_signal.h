@@ -32,11 +32,11 @@ struct linux_context
     uint64_t mask;                              /* the signals that were blocked */
 };
 
-typedef void (__attribute__((sysv_abi)) *linux_handler)( int, void *, struct linux_context * );
+typedef void (*linux_handler)( int sig, void *info, struct linux_context *frame );
 
 /* The handler that is there; 0: there is none, or it does not look as Wine's do. */
 int linux_signal_get( int sig, struct linux_action *wine );
-/* Ours in its place, with its flags and its mask. It is to call the other one. */
+/* Ours in its place, with its flags and its mask. It is to call the other one. One for each signal. */
 void linux_signal_put( int sig, linux_handler ours, const struct linux_action *wine );
 
 /* The registers of a frame, without the extended state beyond XMM. */
@@ -46,7 +46,7 @@ void linux_frame_load( const struct linux_context *frame, CONTEXT *context );
 static inline void linux_signal_call( const struct linux_action *wine, int sig, void *info,
                                       struct linux_context *frame )
 {
-    ((linux_handler)wine->handler)( sig, info, frame );
+    ((void (__attribute__((sysv_abi)) *)( int, void *, struct linux_context * ))wine->handler)( sig, info, frame );
 }
 
 #endif /* UMS_LINUX_SIGNAL_H */

@@ -44,7 +44,7 @@ static void go_to_hook( struct linux_context *frame, struct call_key key )
 }
 
 /* info: a number, an error, and why; a positive reason is one of Linux' own. */
-static void __attribute__((sysv_abi)) on_sys( int sig, void *info, struct linux_context *frame )
+static void on_sys( int sig, void *info, struct linux_context *frame )
 {
     struct call_key key = CALL_KEY_NONE;
 
