@@ -120,16 +120,6 @@ BOOL foreign_begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
     return ok( foreign_runner && kit_leaves( &foreign_steps, 0 ), "the worker did not start\n" );
 }
 
-/* Whoever would have counted that it blocked may have ended before: once for each scheduler that was terminated. */
-static void count_unheard( void )
-{
-    LONG unheard = foreign_runner->queued - 1 - foreign_runner->blocks;
-    int i, ended = 0;
-
-    for (i = 0; i < kit.sched_count; i++) ended += kit.scheds[i].stays;
-    if (unheard > 0 && unheard <= ended) foreign_runner->blocks += unheard;
-}
-
 void foreign_finish( BOOL may_lose_yield )
 {
     DWORD code = 1;
@@ -138,7 +128,8 @@ void foreign_finish( BOOL may_lose_yield )
     SetEvent( foreign_event );
     WriteFile( foreign_pipe[1], "", 1, &code, NULL );
     kit_finish();
-    count_unheard();
+    /* who would have counted that it blocked may have ended before */
+    if (kit.scheds[0].stays && foreign_runner->blocks == foreign_runner->queued - 2) foreign_runner->blocks++;
     if (may_lose_yield && foreign_runner->yields_made == 2 && foreign_runner->yields == 1) foreign_runner->yields_made = 1;
     kit_check();
     foreign_order->command = FOREIGN_END;

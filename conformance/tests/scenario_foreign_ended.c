@@ -60,12 +60,14 @@ static DWORD read_body( struct kit_worker *worker )
 /* Its worker goes on with another scheduler that serves the list, with all that it had. That one has
    begun, and executed it, before it may end: a worker that is stopped at its end has the loader lock,
    and no thread begins then. */
-static void terminate_one( struct kit_sched *first, DWORD (*body)( struct kit_worker *worker ), BOOL call_ends_at_once )
+static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ), BOOL call_ends_at_once )
 {
-    struct kit_sched *second;
+    struct kit_sched *first, *second;
     LONG executes;
     DWORD code = 0;
 
+    if (!foreign_begin( body, FALSE )) return;
+    first = &kit.scheds[0];
     first->stays = TRUE;
     foreign_order->argument = 0x234;
     foreign_tell( FOREIGN_KILL, first->id );
@@ -80,12 +82,6 @@ static void terminate_one( struct kit_sched *first, DWORD (*body)( struct kit_wo
     if (body != foreign_wait && body != read_body)      /* those make no step more by themselves */
         unverified ok( kit_leaves( &foreign_runner->executes, executes ) && kit_moves( &foreign_steps ),
                        "4 its worker does not go on with another scheduler\n" );
-}
-
-static void terminate_scheduler( DWORD (*body)( struct kit_worker *worker ), BOOL call_ends_at_once )
-{
-    if (!foreign_begin( body, FALSE )) return;
-    terminate_one( &kit.scheds[0], body, call_ends_at_once );
     foreign_magic[1] = 0;
     foreign_finish( body == read_body );
 }
@@ -96,15 +92,12 @@ START_TEST( scenario_foreign_scheduler_idle )      { terminate_scheduler( foreig
 START_TEST( scenario_foreign_scheduler_reading )   { terminate_scheduler( read_body, FALSE ); }
 START_TEST( scenario_foreign_scheduler_yielding )  { terminate_scheduler( read_body, TRUE ); }
 
-/* A wake-up, here before anybody goes on with the worker, waits for nobody (scenario_suspend_waking.c). */
+/* A wake-up, here before anybody goes on with the worker, waits for nobody (scenario_suspend_waking.c). Only once: the next scheduler may
+   be in a call of its own when the worker goes on, and Wine has locks there that it would keep. */
 START_TEST( scenario_foreign_scheduler_waking )
 {
-    int i;
-
     foreign_wakes = 1;
-    if (!foreign_begin( foreign_wake, FALSE )) return;
-    for (i = 0; i < KIT_SCHEDS - 1; i++) terminate_one( &kit.scheds[i], foreign_wake, FALSE );
-    foreign_finish( FALSE );
+    terminate_scheduler( foreign_wake, FALSE );
 }
 
 START_TEST( scenario_foreign_scheduler_registers )
