@@ -14,6 +14,8 @@ cp "$features" "$original"
 printf overlay-data >> "$original"              # it wants that
 mkdir "$dir/work"
 cd "$dir/work" || exit 1
+# a program that starts when the wineserver is just ending is lost [seen: "recvmsg: Connection reset by peer"]
+WINEPREFIX=$dir/prefix-$wine $as "$server" -p600 || exit 1
 
 # is FILE MODE
 is()

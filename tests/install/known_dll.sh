@@ -10,11 +10,6 @@
 umsrun=$1 known_dll=$2
 late="^  not yet: until the prefix's wineserver has ended, .* wineserver -k"
 
-case $wine in
-host) server=${WINESERVER:-$(command -v wineserver || echo /usr/lib/*/wine/wineserver)} ;;
-*)    server=$dir/wine-$wine/wineserver ;;
-esac
-
 # restart: a new wineserver, which does not end with the last program, and what Wine 11 would do then
 restart()
 {

@@ -53,3 +53,8 @@ mkdir "$dir/prefix-$wine"
 cp -al "$build/prefix-$wine/drive_c" "$dir/prefix-$wine/" || exit 1
 cp -a "$build/prefix-$wine/dosdevices" "$dir/prefix-$wine/"
 cp -a "$build/prefix-$wine/".update-timestamp "$build/prefix-$wine/"*.reg "$dir/prefix-$wine/" 2> /dev/null
+# For tests that want one that does not end with the last program: WINEPREFIX=$dir/prefix-$wine "$server" -p600
+case $wine in
+host) server=${WINESERVER:-$(command -v wineserver || echo /usr/lib/*/wine/wineserver)} ;;
+*)    server=$dir/wine-$wine/wineserver ;;
+esac
