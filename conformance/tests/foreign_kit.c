@@ -101,11 +101,12 @@ static DWORD beside_body( struct kit_worker *worker )
 BOOL foreign_begin( DWORD (*body)( struct kit_worker *worker ), BOOL beside )
 {
     struct kit_sched *sched;
-    char name[16];
+    char name[32];
 
     if (child_value( name, sizeof(name) )) serve( name );
     if (!kit_open()) return FALSE;
-    snprintf( name, sizeof(name), "%lx", GetCurrentProcessId() );
+    /* the other process of one that died may still wait, and this one may have its id */
+    snprintf( name, sizeof(name), "%lx-%lx", GetCurrentProcessId(), GetTickCount() );
     if (!ok( open_order( name, TRUE ), "no section, error %lu\n", GetLastError() ) ||
         !child_start( name, &other )) return FALSE;
     if (!ok( !WaitForSingleObject( done, CHILD_LIMIT ), "the other process does not begin\n" ))
