@@ -92,7 +92,7 @@ START_TEST( scenario_foreign_scheduler_idle )      { terminate_scheduler( foreig
 START_TEST( scenario_foreign_scheduler_reading )   { terminate_scheduler( read_body, FALSE ); }
 START_TEST( scenario_foreign_scheduler_yielding )  { terminate_scheduler( read_body, TRUE ); }
 
-/* A wake-up, here before anybody goes on with the worker, waits for nobody (scenario_suspend_waking.c). Only once: the next scheduler may
+/* A wake-up, here before anybody goes on with the worker, waits for nobody [guess] (scenario_suspend_waking.c). Only once: the next scheduler may
    be in a call of its own when the worker goes on, and Wine has locks there that it would keep. */
 START_TEST( scenario_foreign_scheduler_waking )
 {

@@ -22,7 +22,8 @@ static const char *const names[] = { "RtlWaitOnAddress", "RtlWakeAddressSingle",
 static struct
 {
     uint64_t begin, length;
-} code[ARRAYSIZE( names )];                     /* written at start; length 0: nothing is known */
+} code[ARRAYSIZE( names )];                     /* written before the hook is in place, whose handlers and signals are the
+                                                   only readers; length 0: nothing is known */
 
 /* At start, because RtlLookupFunctionEntry takes a lock. A host that splits a function has the rest elsewhere: what is there is not found. */
 void ke_spin_start( void )
