@@ -263,7 +263,7 @@ static void spin_in_first( struct factory_worker *worker, const factory_packet *
     (void)packet;
     if (InterlockedCompareExchange( &in_first, 1, 0 )) return;
     first_thread = worker->thread;
-    spins = 1;
+    InterlockedExchange( &spins, 1 );
     while (spin_on) YieldProcessor();
 }
 

@@ -146,7 +146,7 @@ static DWORD loop_body( struct kit_worker *worker )
     kit_yield( worker, NULL );
     loop_window = CreateWindowExW( 0, L"umstest", L"", 0, 0, 0, 0, 0, HWND_MESSAGE, NULL,
                                    GetModuleHandleW( NULL ), NULL );
-    loop_ready = 1;
+    InterlockedExchange( &loop_ready, 1 );
     while (GetMessageW( &msg, NULL, 0, 0 ) > 0)
     {
         DispatchMessageW( &msg );

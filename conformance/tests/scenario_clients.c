@@ -40,7 +40,7 @@ static BOOL try_upcall( struct kit_sched *sched, LONG reason, ULONG_PTR payload,
         try_ret[i] = pExecuteUmsThread( try_context[i] );
         try_error[i] = GetLastError();
     }
-    tried = 1;
+    InterlockedExchange( &tried, 1 );
     return FALSE;
 }
 

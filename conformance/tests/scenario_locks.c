@@ -54,7 +54,7 @@ static DWORD holder_body( struct kit_worker *worker )
 {
     lock->acquire();
     holder = worker;                            /* the probers may be through before its creator goes on */
-    holding = 1;
+    InterlockedExchange( &holding, 1 );
     if (lock->away == BLOCKED) wait_signaled( lock_event );
     else if (lock->away == YIELDED) kit_park( worker );
     else while (!resumed) YieldProcessor();

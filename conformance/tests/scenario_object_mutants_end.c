@@ -70,7 +70,7 @@ static void on_first_mutex( DWORD reason, BOOL process_ends )
     (void)process_ends;
     if (reason != DLL_THREAD_ATTACH || made) return;
     subject = CreateMutexW( NULL, FALSE, NULL );
-    made = 1;
+    InterlockedExchange( &made, 1 );
     if (kit_wait_value( &owned, 1 )) known_copy = copy_of( subject );
 }
 

@@ -264,7 +264,7 @@ static DWORD registers_body( struct kit_worker *worker )
     (void)worker;
     stack_low = (DWORD_PTR)tib->StackLimit;
     stack_high = (DWORD_PTR)tib->StackBase;
-    waiting = 1;
+    InterlockedExchange( &waiting, 1 );
     while (!go_on) pNtWaitForAlertByThreadId( NULL, NULL );
     return 0;
 }
