@@ -170,8 +170,8 @@ BOOL kit_park( struct kit_worker *worker );
 BOOL kit_yield_until( struct kit_worker *worker, volatile LONG *value, LONG wanted );
 
 /* Any plain thread: spin politely until *value == wanted; FALSE after KIT_LIMIT, which fails the test. Not a proof of order by
-   time. Whoever stores the value publishes with InterlockedExchange what was stored before: GCC moves a plain store behind
-   that of a volatile variable. */
+   time. If other threads then read plain variables that were stored before the value, store the value with InterlockedExchange:
+   GCC may move a plain store behind a volatile one. */
 BOOL kit_wait_value( volatile LONG *value, LONG wanted );
 /* For as long as *moving changes within KIT_LIMIT. */
 BOOL kit_wait_moving( volatile LONG *value, LONG wanted, volatile LONG *moving );
