@@ -18,7 +18,7 @@ static int rounds( void )
 }
 
 static CONDITION_VARIABLE variable;
-static volatile LONG steps[2], waking, stop, rounds_left, refused, not_set, spurious;
+static volatile LONG steps[2], waking, disturbances, stop, rounds_left, refused, not_set, spurious;
 
 static void wake_nobody( int i )
 {
@@ -32,10 +32,28 @@ static DWORD waking_body( struct kit_worker *worker )
 {
     while (!stop)
     {
-        waking = 1 + (LONG)(LONG_PTR)worker->arg;
         wake_nobody( (int)(LONG_PTR)worker->arg );
-        waking = 0;
         kit_yield( worker, NULL );
+    }
+    return 0;
+}
+
+/* It lets the other worker take a step, and then keeps its turn until it was disturbed: on one busy processor the thread that
+   disturbs it rarely runs between two yields. */
+static DWORD disturbed_body( struct kit_worker *worker )
+{
+    LONG seen, other;
+
+    wake_nobody( 0 );
+    while (!stop)
+    {
+        other = steps[1];
+        do kit_yield( worker, NULL ); while (steps[1] == other && !stop);
+        seen = disturbances;
+        InterlockedExchange( &waking, 1 );
+        while (disturbances == seen && !stop) WakeConditionVariable( &variable );
+        InterlockedExchange( &waking, 0 );      /* before the step that the disturber waits for */
+        InterlockedIncrement( &steps[0] );
     }
     return 0;
 }
@@ -68,12 +86,15 @@ static void clear_breakpoints( HANDLE thread )
     if (!SetThreadContext( thread, &context )) InterlockedIncrement( &not_set );
 }
 
-static BOOL wait_until_waking( void )
+/* The steps are read before: nobody has to take a second one. */
+static BOOL disturb_once( void (*disturb)( HANDLE thread ), HANDLE thread )
 {
-    ULONGLONG limit = GetTickCount64() + KIT_LIMIT;
+    LONG before[2] = { steps[0], steps[1] };
 
-    while (waking != 1) if (GetTickCount64() > limit) return umstest_missed();
-    return TRUE;
+    if (!kit_leaves( &waking, 0 )) return FALSE;
+    disturb( thread );
+    InterlockedIncrement( &disturbances );
+    return kit_leaves( &steps[0], before[0] ) && kit_leaves( &steps[1], before[1] );
 }
 
 /* Two workers of one scheduler wake nobody all the time. In each round the first one runs, is disturbed, and then both go on. */
@@ -85,16 +106,12 @@ static void disturb_waking( void (*disturb)( HANDLE thread ) )
 
     if (!kit_open()) return;
     sched = kit_add_sched( NULL );
-    worker = kit_add_worker( sched->list, waking_body, (void *)0 );
+    worker = kit_add_worker( sched->list, disturbed_body, NULL );
     kit_add_worker( sched->list, waking_body, (void *)1 );
     kit_start();
     ok( kit_leaves( &steps[0], 0 ) && kit_leaves( &steps[1], 0 ), "they do not begin\n" );
     for (i = 0; i < rounds() && !stands; i++)
-    {
-        if (!wait_until_waking()) stands = i + 1;
-        disturb( worker->thread );
-        if (!kit_moves( &steps[0] ) || !kit_moves( &steps[1] )) stands = i + 1;
-    }
+        if (!disturb_once( disturb, worker->thread )) stands = i + 1;
     unverified ok( !stands, "in round %d they stand still\n", stands );
     ok( !refused && !not_set, "%ld times it was not suspended, %ld times its registers not set\n", refused, not_set );
     ok( !spurious, "%ld times there was nothing to resume\n", spurious );
