@@ -86,12 +86,14 @@ static void clear_breakpoints( HANDLE thread )
     if (!SetThreadContext( thread, &context )) InterlockedIncrement( &not_set );
 }
 
-/* The steps are read before: nobody has to take a second one. */
+/* The steps are read while the worker keeps its turn: none is taken then. */
 static BOOL disturb_once( void (*disturb)( HANDLE thread ), HANDLE thread )
 {
-    LONG before[2] = { steps[0], steps[1] };
+    LONG before[2];
 
     if (!kit_leaves( &waking, 0 )) return FALSE;
+    before[0] = steps[0];
+    before[1] = steps[1];
     disturb( thread );
     InterlockedIncrement( &disturbances );
     return kit_leaves( &steps[0], before[0] ) && kit_leaves( &steps[1], before[1] );
