@@ -49,7 +49,7 @@ static DWORD disturbed_body( struct kit_worker *worker )
     {
         other = steps[1];
         do kit_yield( worker, NULL ); while (steps[1] == other && !stop);
-        seen = disturbances;
+        seen = disturbances;                    /* before it says so: the disturber counts up only then */
         InterlockedExchange( &waking, 1 );
         while (disturbances == seen && !stop) WakeConditionVariable( &variable );
         InterlockedExchange( &waking, 0 );      /* before the step that the disturber waits for */
