@@ -44,6 +44,7 @@ static void job_stage( struct job *job, const char *stage, unsigned int step )
 {
     job->stage = stage;
     job->step = step;
+    InterlockedIncrement( &job->shared->steps );
 }
 
 /* A worker may have moved to another scheduler, but never to another identity. */
@@ -236,6 +237,7 @@ BOOL job_verify( struct job *job )
         break;
     default: break;
     }
+    job_stage( job, "verified", 0 );
     if (job->checksum != expected) job_fault( job, "wrong checksum" );
     if (job->sum != expected_sum) job_fault( job, "wrong floating-point result" );
     return !job->fault;

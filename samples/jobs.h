@@ -32,6 +32,7 @@ struct job_shared
     DWORD            tls;               /* each worker keeps its struct job there */
     CRITICAL_SECTION lock;
     LONG             locked_hits;       /* under lock, and not atomic */
+    volatile LONG    steps;             /* what all jobs have done so far, atomic; stands still if they hang */
 };
 
 struct job

@@ -26,7 +26,7 @@ struct demo
 {
     unsigned int       schedulers;
     unsigned int       workers;
-    unsigned int       timeout;         /* seconds */
+    unsigned int       timeout;         /* seconds without a step of any job */
     struct sched_pool *pool;
     struct job        *jobs;
     struct job_pair   *pairs;
@@ -213,7 +213,7 @@ static void print_hang( const struct demo *demo )
     const struct sched_pool *pool = demo->pool;
     unsigned int i, j, lines = 0;
 
-    printf( "umsdemo: not done after %u s, while %s\n", demo->timeout, phases[demo->phase] );
+    printf( "umsdemo: nothing done for %u s, while %s\n", demo->timeout, phases[demo->phase] );
     if (!pool) return;
     printf( "%ld workers created, %ld alive\n", pool->spawned, pool->alive );
     for (i = 0; i < pool->count; i++)
@@ -252,6 +252,20 @@ static void print_hang( const struct demo *demo )
 }
 
 /* ---- main ---- */
+
+/* FALSE: hung. How long the whole takes depends on the machine, so hung means that no job takes a step. Each job
+ * takes each of its steps once: a program that only turns in circles is found, too. */
+static BOOL demo_wait( const struct demo *demo, HANDLE thread )
+{
+    LONG steps;
+
+    do
+    {
+        steps = demo->shared.steps;
+        if (!WaitForSingleObject( thread, demo->timeout * 1000 )) return TRUE;
+    } while (demo->shared.steps != steps);
+    return FALSE;
+}
 
 static BOOL parse_number( const char *arg, const char *name, unsigned int max, unsigned int *value )
 {
@@ -305,7 +319,7 @@ int main( int argc, char **argv )
     /* This thread only watches: whatever hangs, somebody is left to say so. */
     thread = CreateThread( NULL, 0, demo_thread, &demo, 0, NULL );
     if (!thread) return 1;
-    if (WaitForSingleObject( thread, demo.timeout * 1000 ))
+    if (!demo_wait( &demo, thread ))
     {
         print_hang( &demo );
         fflush( stdout );
