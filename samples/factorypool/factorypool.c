@@ -353,7 +353,7 @@ static void demo_cancel( void )
 
 /* ---- main ---- */
 
-/* How long the whole takes depends on the machine, so hung means that no step is taken. */
+/* How long the whole takes depends on the machine, so hung means that no step is taken; there are so many and no more. */
 static DWORD WINAPI watch( void *arg )
 {
     LONG seen;

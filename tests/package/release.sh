@@ -56,10 +56,10 @@ WINEDEBUG=-all "${WINE:-wine}" hello.exe > "$tmp/out" 2>&1 || die "hello.exe in 
 "$umsrun" --uninstall-prefix home/.wine > "$tmp/out" 2>&1 || die "umsrun --uninstall-prefix of a new prefix: status $?"
 grep -q '^restored ' "$tmp/out" || die 'umsrun --uninstall-prefix'
 cd /
-# from here on a wineserver that stays: a program that starts on a loaded machine while one ends gives up after a few
+# from here on a wineserver that stays, for ten minutes if nobody ends it: a program that starts on a loaded machine while one ends gives up after a few
 # seconds [seen: "a wine server seems to be running, but I cannot connect to it"]
 WINEPREFIX=$HOME/.wine "$wineserver" -w
-WINEPREFIX=$HOME/.wine "$wineserver" -p
+WINEPREFIX=$HOME/.wine "$wineserver" -p600
 "$umsrun" > "$tmp/out" 2>&1 || die "umsrun without a program: status $?"
 grep -q "^engine: $("$here/../auto_engine.py")" "$tmp/out" || die 'the demo does not say which engine it has'
 [ -e "$HOME/.wine/.update-timestamp" ] || die 'no prefix was made'
