@@ -50,16 +50,16 @@ umsrun=$tmp/deb/usr/bin/umsrun
 cp "$tmp/deb/usr/lib/ums/hello_ums.exe" "$tmp/hello.exe"
 cd "$tmp"
 "$umsrun" --install-prefix home/.wine > "$tmp/out" 2>&1 && die "--install-prefix makes a prefix that nobody asked for"
+# a wineserver that stays, for ten minutes if nobody ends it: a program that starts on a loaded machine while one ends gives up after a few
+# seconds [seen: "a wine server seems to be running, but I cannot connect to it"]
+mkdir "$HOME/.wine"
+WINEPREFIX=$HOME/.wine "$wineserver" -p600
 "$umsrun" --install-prefix home/.wine --create > "$tmp/out" 2>&1 || die "umsrun --install-prefix: status $?"
 "$umsrun" --prefix-status home/.wine > "$tmp/out" 2>&1 || die "umsrun --prefix-status of a new prefix: status $?"
 WINEDEBUG=-all "${WINE:-wine}" hello.exe > "$tmp/out" 2>&1 || die "hello.exe in a prefix with the shim: status $?"
 "$umsrun" --uninstall-prefix home/.wine > "$tmp/out" 2>&1 || die "umsrun --uninstall-prefix of a new prefix: status $?"
 grep -q '^restored ' "$tmp/out" || die 'umsrun --uninstall-prefix'
 cd /
-# from here on a wineserver that stays, for ten minutes if nobody ends it: a program that starts on a loaded machine while one ends gives up after a few
-# seconds [seen: "a wine server seems to be running, but I cannot connect to it"]
-WINEPREFIX=$HOME/.wine "$wineserver" -w
-WINEPREFIX=$HOME/.wine "$wineserver" -p600
 "$umsrun" > "$tmp/out" 2>&1 || die "umsrun without a program: status $?"
 grep -q "^engine: $("$here/../auto_engine.py")" "$tmp/out" || die 'the demo does not say which engine it has'
 [ -e "$HOME/.wine/.update-timestamp" ] || die 'no prefix was made'
