@@ -12,8 +12,8 @@ set(fake ${CMAKE_CURRENT_SOURCE_DIR}/ke_fake.c ${CMAKE_CURRENT_SOURCE_DIR}/ke_fa
 set(native_flags -std=gnu11 -g -O1 ${UMS_WARNINGS} -mcx16 -I${CMAKE_SOURCE_DIR}/include -I${core})
 set(sanitize_asan -fsanitize=address,undefined -fno-sanitize-recover=all)
 set(sanitize_tsan -fsanitize=thread)
-# seconds, for what hangs: at load 17 some take two minutes
-set(limit 600)
+# seconds, for what hangs: at load 40 some take nearly five minutes
+set(limit 1500)
 
 # ums_native_object( KIND SOURCE ): its object into native_objects. Each source is compiled once for each sanitizer, and the
 # compiler says which headers it depends on.

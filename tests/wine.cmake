@@ -7,6 +7,19 @@ set(UMS_WINE_RUN ${PROJECT_SOURCE_DIR}/scripts/winerun CACHE FILEPATH
 # The limits are for what hangs. What is only slow, because the machine is busy, has not failed.
 set(UMS_TEST_TIME_FACTOR 5 CACHE STRING "times the limits of the tests")
 
+# ums_limit( SECONDS TEST... ): CTest ends the tests after so many seconds, times the factor. A limit of up to 1500 stays
+# below that: a hang in ./check is told within the time that CI has.
+function(ums_limit seconds)
+    math(EXPR limit "${seconds} * ${UMS_TEST_TIME_FACTOR}")
+    if(limit GREATER 1500)
+        set(limit 1500)
+    endif()
+    if(limit LESS seconds)
+        set(limit ${seconds})
+    endif()
+    set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${limit})
+endfunction()
+
 # The fixtures wine_host, wine_trixie ...: a prefix, and a wineserver that stays for as long as tests need it.
 foreach(wine IN LISTS UMS_WINES)
     add_test(NAME wine.setup.${wine} COMMAND ${UMS_WINE_RUN} --setup)
@@ -24,13 +37,6 @@ function(ums_add_wine_test name)
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 60)
     endif()
-    math(EXPR limit "${arg_TIMEOUT} * ${UMS_TEST_TIME_FACTOR}")
-    if(limit GREATER 1500)
-        set(limit 1500)
-    endif()
-    if(limit LESS arg_TIMEOUT)
-        set(limit ${arg_TIMEOUT})
-    endif()
     # A program that ends with a crash before its first word must not look like a lost start (scripts/run_tests.sh). A script
     # reads what winerun prints.
     list(GET arg_COMMAND 0 first)
@@ -45,7 +51,7 @@ function(ums_add_wine_test name)
             FIXTURES_REQUIRED wine_${wine}
             LABELS "${arg_LABELS};${wine}"
             FAIL_REGULAR_EXPRESSION "gave up after waiting"     # core/patience.h: a thread that did not come out
-            TIMEOUT ${limit}
             COST ${arg_TIMEOUT})                            # as in conformance/
+        ums_limit(${arg_TIMEOUT} ${name}.${wine})
     endforeach()
 endfunction()

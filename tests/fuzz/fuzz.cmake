@@ -26,6 +26,7 @@ foreach(engine handoff carry)
     add_test(NAME fuzz.core.${engine} COMMAND ${fuzz_exe} --corpus=${fuzz}/corpus.${engine} --seed=1 --runs=300)
     add_test(NAME long.fuzz.core.${engine} COMMAND ${fuzz_exe} --seconds=3600 --seed=2)
     set_tests_properties(fuzz.core.${engine} long.fuzz.core.${engine} PROPERTIES
-        ENVIRONMENT UMS_ENGINE=${engine} LABELS fuzz TIMEOUT 300)
+        ENVIRONMENT UMS_ENGINE=${engine} LABELS fuzz)
+    ums_limit(300 fuzz.core.${engine})
     set_tests_properties(long.fuzz.core.${engine} PROPERTIES LABELS "fuzz;long" TIMEOUT 4000)
 endforeach()

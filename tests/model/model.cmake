@@ -12,7 +12,8 @@ endif()
 function(ums_add_test_of_model model name want)
     add_test(NAME model.${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/run.sh ${want} ${CMAKE_CURRENT_LIST_DIR}/${model}
         ${CMAKE_CURRENT_BINARY_DIR}/model/${name} ${ARGN})
-    set_tests_properties(model.${name} PROPERTIES LABELS model TIMEOUT 300)
+    set_tests_properties(model.${name} PROPERTIES LABELS model)
+    ums_limit(300 model.${name})
 endfunction()
 
 # Worlds in which it holds say how they have changed the state words; together they are the table of model.tie. Not those
