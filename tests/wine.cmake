@@ -7,8 +7,8 @@ set(UMS_WINE_RUN ${PROJECT_SOURCE_DIR}/scripts/winerun CACHE FILEPATH
 # The limits are for what hangs. What is only slow, because the machine is busy, has not failed.
 set(UMS_TEST_TIME_FACTOR 5 CACHE STRING "times the limits of the tests")
 
-# ums_limit( SECONDS TEST... ): CTest ends the tests after so many seconds, times the factor. A limit of up to 1500 stays
-# below that: a hang in ./check is told within the time that CI has.
+# ums_limit( SECONDS TEST... ): CTest ends each test after so many seconds, times the factor; after no more than 1500, or
+# SECONDS if that is more, so that ./check says within CI's time what hangs.
 function(ums_limit seconds)
     math(EXPR limit "${seconds} * ${UMS_TEST_TIME_FACTOR}")
     if(limit GREATER 1500)
