@@ -28,5 +28,6 @@ foreach(engine handoff carry)
     set_tests_properties(fuzz.core.${engine} long.fuzz.core.${engine} PROPERTIES
         ENVIRONMENT UMS_ENGINE=${engine} LABELS fuzz)
     ums_limit(300 fuzz.core.${engine})
-    set_tests_properties(long.fuzz.core.${engine} PROPERTIES LABELS "fuzz;long" TIMEOUT 4000)
+    set_tests_properties(long.fuzz.core.${engine} PROPERTIES LABELS "fuzz;long")
+    ums_limit(4000 long.fuzz.core.${engine})
 endforeach()
