@@ -26,9 +26,12 @@
 #define NtCreateThreadEx         wine_NtCreateThreadEx
 #define NtMapViewOfSection       wine_NtMapViewOfSection
 #define NtQueryInformationToken  wine_NtQueryInformationToken
+#define NtQueryIoCompletion      wine_NtQueryIoCompletion
 #define NtRemoveIoCompletionEx   wine_NtRemoveIoCompletionEx
 #define NtSetInformationThread   wine_NtSetInformationThread
 #define NtWaitForMultipleObjects wine_NtWaitForMultipleObjects
+#define NtWriteFile              wine_NtWriteFile
+#define RtlUserThreadStart       wine_RtlUserThreadStart
 #include <winternl.h>
 #undef _FILE_IO_COMPLETION_INFORMATION
 #undef FILE_IO_COMPLETION_INFORMATION
@@ -37,9 +40,12 @@
 #undef NtCreateThreadEx
 #undef NtMapViewOfSection
 #undef NtQueryInformationToken
+#undef NtQueryIoCompletion
 #undef NtRemoveIoCompletionEx
 #undef NtSetInformationThread
 #undef NtWaitForMultipleObjects
+#undef NtWriteFile
+#undef RtlUserThreadStart
 
 #define ProcessEnvironmentBlock Peb
 #define Ldr                     LdrData
@@ -49,6 +55,9 @@
 /* and what these lack */
 #ifndef STATUS_GUARD_PAGE_VIOLATION
 #define STATUS_GUARD_PAGE_VIOLATION      ((NTSTATUS) 0x80000001)
+#endif
+#ifndef STATUS_STACK_OVERFLOW
+#define STATUS_STACK_OVERFLOW            ((NTSTATUS) 0xC00000FD)
 #endif
 #define InterlockedExchange64( where, value ) \
     __atomic_exchange_n( where, value, __ATOMIC_SEQ_CST )

@@ -12,9 +12,9 @@ file(MAKE_DIRECTORY ${wine_modules}/x86_64-windows ${wine_objects})
 execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=include OUTPUT_VARIABLE gcc_headers
     OUTPUT_STRIP_TRAILING_WHITESPACE)
 # no header but Wine's, and the compiler's own for what is not of C's library; our declarations of ntdll's calls say
-# nothing of dllimport
-set(wine_flags -O2 -g -std=gnu11 ${UMS_WARNINGS} -Wno-attributes -Wno-array-bounds -ffreestanding -fno-builtin
-    -fno-stack-protector -mno-stack-arg-probe -mcx16 -nostdinc -include ${CMAKE_SOURCE_DIR}/dlls/wine_module.h
+# nothing of dllimport; its e_lfanew is unsigned
+set(wine_flags -O2 -g -std=gnu11 ${UMS_WARNINGS} -Wno-attributes -Wno-array-bounds -Wno-type-limits -ffreestanding
+    -fno-builtin -fno-stack-protector -mno-stack-arg-probe -mcx16 -nostdinc -include ${CMAKE_SOURCE_DIR}/dlls/wine_module.h
     -D__WINESRC__ -D_MSVCR_VER=0 "-DKE_INLINE=\"host/ke_win32_inline.h\"" -I${CMAKE_SOURCE_DIR}/include
     -isystem ${UMS_WINE_HEADERS}/msvcrt -isystem ${UMS_WINE_HEADERS} -isystem ${UMS_WINE_HEADERS}/windows
     -isystem ${gcc_headers})
@@ -29,7 +29,8 @@ function(ums_add_wine_module name)
     list(FILTER sources INCLUDE REGEX "\\.[cS]$")
     set(objects "")
     foreach(source IN LISTS sources)
-        get_filename_component(stem ${source} NAME)
+        # by the whole path: two folders may have files of one name
+        string(REPLACE "/" "." stem ${source})
         set(object ${wine_objects}/${name}.${stem}.o)
         add_custom_command(OUTPUT ${object}
             COMMAND ${CMAKE_C_COMPILER} ${wine_flags} -I${dir} -c ${dir}/${source} -o ${object}
