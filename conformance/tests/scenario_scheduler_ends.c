@@ -1,6 +1,6 @@
 /*
  * Scenarios: a scheduler thread is terminated at any moment, over and over; while it runs, suspended, and while it
- * resumes its worker.
+ * resumes its worker; and in a wait that SchedulerProc has jumped into.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -222,5 +222,55 @@ START_TEST( scenario_scheduler_terminate_resuming )
     event = CreateEventW( NULL, FALSE, FALSE, NULL );
     terminate( "is suspended and resumed", compute_at_home, while_it_resumes, rounds );
     terminate( "others suspend and resume", compute_at_home, while_others_suspend, rounds * 5 );    /* meets it less often */
+    CloseHandle( event );
+}
+
+/* ---- a call that returns not to SchedulerProc but to its caller, as a compiler makes the last call of a function ---- */
+
+void WINAPI jump_into_wait( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, PVOID event );
+LONG (WINAPI *jump_target)( HANDLE, BOOLEAN, LARGE_INTEGER * );
+volatile LONG jumped;
+
+__asm__( ".text\n"
+         ".globl jump_into_wait\n"
+         ".def jump_into_wait; .scl 2; .type 32; .endef\n"
+         "jump_into_wait:\n"                     /* ecx: reason, r8: the event */
+         "\ttestl %ecx,%ecx\n"                  /* UmsSchedulerStartup */
+         "\tjnz 1f\n"
+         "\tmovl $1,jumped(%rip)\n"
+         "\tmovq %r8,%rcx\n"
+         "\txorl %edx,%edx\n"
+         "\txorl %r8d,%r8d\n"
+         "\tjmp *jump_target(%rip)\n"
+         "1:\tret\n" );
+
+static DWORD WINAPI jump_as_scheduler( void *completion_list )
+{
+    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, completion_list, jump_into_wait, event };
+
+    return pEnterUmsSchedulingMode( &info );
+}
+
+/* It is suspended and terminated where it waits [doc: SuspendThread, TerminateThread]. */
+START_TEST( scenario_scheduler_terminate_jumped )
+{
+    PUMS_COMPLETION_LIST jump_list;
+    HANDLE thread;
+    DWORD code = 0;
+
+    if (!need( EnterUmsSchedulingMode )) return;
+    jump_target = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtWaitForSingleObject" );
+    event = CreateEventW( NULL, FALSE, FALSE, NULL );
+    ok( pCreateUmsCompletionList( &jump_list ), "no list, error %lu\n", GetLastError() );
+    thread = CreateThread( NULL, 0, jump_as_scheduler, jump_list, 0, NULL );
+    while (!jumped) Sleep( 1 );
+    Sleep( 50 );                                /* it may wait by then; what is expected does not depend on it */
+    ok( !SuspendThread( thread ), "SuspendThread: error %lu\n", GetLastError() );
+    ok( ResumeThread( thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
+    ok( TerminateThread( thread, 5 ), "TerminateThread: error %lu\n", GetLastError() );
+    ok( !WaitForSingleObject( thread, INFINITE ), "it did not end, error %lu\n", GetLastError() );
+    ok( GetExitCodeThread( thread, &code ) && code == 5, "it ended with %lu\n", code );
+    CloseHandle( thread );
+    pDeleteUmsCompletionList( jump_list );
     CloseHandle( event );
 }

@@ -438,6 +438,7 @@ static void change_in_loop( DWORD (*body)( struct kit_worker * ), HANDLE other, 
     stop_looping = 1;
     unverified ok( i == rounds && !failed, "round %d of %d, %ld failed\n", i, rounds, failed );
     unverified ok( !wrong_answers, "%s: a call had a wrong answer after %ld loops\n", change_names[change], loops );
+    unverified ok( detours == (change == DETOUR ? i : 0), "%s: %ld detours in %d rounds\n", change_names[change], detours, i );
     kit_finish();
     kit_check();
 }

@@ -12,6 +12,7 @@
  *     CALL    --nest: a call in a callback, or our own----> NESTED
  *     NESTED  --it returns, or its frame was left---------> CALL
  *     any     --park: the thread itself sleeps, its worker is away--> PARKED --unpark--> as before
+ *     others  --sleep: in a call of ours to the host, which is not the worker's--> ASLEEP --wake--> as before
  *
  * Only the home thread writes this, never a carrier: code that runs on a carrier, exception handlers
  * of the program included, goes home for its calls. Other threads read it only while the home thread
@@ -34,7 +35,8 @@ enum inside_place
     INSIDE_NOTHING,                             /* OUTSIDE; zero, as in a new context */
     INSIDE_CALL,
     INSIDE_NESTED,
-    INSIDE_PARKED
+    INSIDE_PARKED,
+    INSIDE_ASLEEP
 };
 
 struct ums_inside
@@ -119,6 +121,20 @@ static inline struct ums_inside inside_park( struct ums_inside *inside )
 }
 
 static inline void inside_unpark( struct ums_inside *inside, struct ums_inside before )
+{
+    *inside = before;
+}
+
+/* The thread may be parked, and stays it. */
+static inline struct ums_inside inside_sleep( struct ums_inside *inside )
+{
+    struct ums_inside before = *inside;
+
+    if (before.place != INSIDE_PARKED) inside->place = INSIDE_ASLEEP;
+    return before;
+}
+
+static inline void inside_wake( struct ums_inside *inside, struct ums_inside before )
 {
     *inside = before;
 }

@@ -10,6 +10,8 @@
  *   parked                     the user part at w->sp
  *   waits without its thread   the same, our frames unwound: as at home in a call
  *   at home in a call          its thread's, our frames unwound: those that the call was made with
+ *   asleep in one, in a call   those at w->sp, which our code has captured in front of that, unwound in the same way
+ *     of ours to the host
  *   at home anywhere else      its thread's, also in our code: that goes on where it was
  *
  * New registers of a worker are kept, if they are not those that it has:
@@ -266,6 +268,17 @@ static void first_registers( struct ums_context *w, CONTEXT *context )
     context->FltSave.MxCsr_Mask  = 0xffff;
 }
 
+/* Asleep in the host's code (address_wait), with the registers of ours at w->sp. If the sleep is in no call of the program they are
+   of no use: the host has the thread on a list, so it must not be sent back to where they are. */
+static void sleeper_registers( struct ums_context *w, CONTEXT *context, struct call_place *place )
+{
+    CONTEXT ours = *context;
+
+    copy_registers( &ours, w->sp, ALL_REGISTERS );
+    call_registers( w, &ours, is_announced( w ), place );
+    if (place->in_call) *context = ours;
+}
+
 /* home: all registers of its thread, which become those of the program. given: as above. */
 static struct call_place find_registers( struct ums_context *w, CONTEXT *home, CONTEXT *given )
 {
@@ -283,6 +296,7 @@ static struct call_place find_registers( struct ums_context *w, CONTEXT *home, C
         user_part_registers( w, home );
         call_registers( w, home, w->in_call != 0, &place );
     }
+    else if (w->inside.place == INSIDE_ASLEEP) sleeper_registers( w, home, &place );
     else call_registers( w, home, is_announced( w ), &place );
     return place;
 }

@@ -85,24 +85,32 @@ _Noreturn static void end_here( struct ums_context *self )
     for (;;) ums_end_native( status );
 }
 
-/* RtlWaitOnAddress makes a system call, which the hook must ignore: the worker that parks here may be
-   executed, and be RUNNING, before its thread sleeps. */
+/* RtlWaitOnAddress makes a system call, which the hook must ignore: the worker that parks here may be executed, and be
+   RUNNING, before its thread sleeps. A worker that waits here for something else has its registers told from what is
+   captured (ke_context.c): the host's frames cannot be unwound without its locks. `here` is there before the mark. */
 static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct ums_context *self = ke_current();
     struct ums_inside inside = { 0 };
     LARGE_INTEGER rel;
+    CONTEXT here;
 
     if (timeout) rel.QuadPart = -*timeout;
     if (self)
     {
-        inside = inside_park( &self->inside );
+        if (self->inside.place != INSIDE_PARKED)
+        {
+            RtlCaptureContext( &here );
+            self->sp = &here;
+            atomic_signal_fence( memory_order_seq_cst );
+        }
+        inside = inside_sleep( &self->inside );
         atomic_store( &ke_own( self )->asleep, (uintptr_t)word );
     }
     wait_on_address( (const void *)word, &value, sizeof(value), timeout ? &rel : NULL );
     if (!self) return;
     if (atomic_exchange( &ke_own( self )->asleep, AWAKE ) == HAS_TO_END) end_here( self );
-    inside_unpark( &self->inside, inside );
+    inside_wake( &self->inside, inside );
 }
 
 /* Either the thread's exchange of asleep comes first: then it is awake, and is terminated where it is. Or

@@ -155,6 +155,7 @@ void ke_warden_stops( uint32_t thread, int stops );
 int32_t ke_switch_home( struct ums_context *w,
                          void (*parked)( struct ums_context *w, void *arg ), void *arg );
 void ke_preempted( void );                      /* where a suspender puts the carrier */
+extern char ke_proc_returns[];                  /* where SchedulerProc returns to, and a call that it jumps into */
 void ke_scheduler_stack_back( struct ums_scheduler *s );        /* called from assembly only */
 _Noreturn void ke_load_preempted( struct ums_context *w, void *teb );
 int32_t ke_switch_in_place( struct ums_context *w,

@@ -276,7 +276,8 @@ no_user_part:                                   /* without x87 exceptions */
         movq    %r8,%rdx
         movq    %r9,%r8
         call    *%rax                           /* SchedulerProc( reason, payload, param ) */
-
+        .globl  ke_proc_returns
+ke_proc_returns:
         ldmxcsr 0xc0(%rsp)
         fldcw   0xc4(%rsp)
         LOAD_XMM 0x20

@@ -105,12 +105,15 @@ int ums_is_in_native_call( const CONTEXT *context )
 }
 
 /* Is the thread in the middle of our code? Not if it sleeps, or makes the program's call through the copy
-   of a patched stub. */
+   of a patched stub: such a call returns to the program, or, if SchedulerProc has jumped into it, where that returns to. */
 int ums_is_in_our_code( const CONTEXT *context )
 {
-    if (ums_hook_owns( (const void *)context->Rip ))
-        return ke_is_our_memory( *(const ULONG_PTR *)context->Rsp );
-    return ke_is_our_code( context->Rip, context->Rsp ) && !ke_is_asleep( context );
+    ULONG_PTR caller;
+
+    if (!ums_hook_owns( (const void *)context->Rip ))
+        return ke_is_our_code( context->Rip, context->Rsp ) && !ke_is_asleep( context );
+    caller = *(const ULONG_PTR *)context->Rsp;
+    return ke_is_our_memory( caller ) && caller != (ULONG_PTR)ke_proc_returns;
 }
 
 int ums_is_in_moved_wait( uint32_t tid, const CONTEXT *registers )
