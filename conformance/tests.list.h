@@ -718,6 +718,7 @@ X( scenario_set, scenario_set_detour_in_special, 60 )
 X( scenario_set, scenario_set_same_in_quick, 60 )
 X( scenario_set, scenario_set_detour_in_quick, 60 )
 X( scenario_set, scenario_set_sent_elsewhere, 60 )
+X( scenario_set, scenario_set_sent_from_special, 60 )
 X( scenario_set, scenario_set_bad_mxcsr, 60 )
 
 X( scenario_scheduler, scenario_scheduler_suspend, 30 )

@@ -11,11 +11,11 @@
 #include <string.h>
 #include "../umslib.h"
 #include "scenario_kit.h"
+#include "scenario_set.h"
 
 /* In front of a check of what is [guess] for workers: in a test that has a scheduler. */
 #define worker_unverified (kit.sched_count ? umstest_mark_unverified() : (void)0),
 
-/* Where a thread is sent: it counts, and goes on where it was, with all registers. */
 void detour_code( void );
 ULONG64 detour_from;                            /* Rip before */
 volatile LONG detours;
@@ -29,18 +29,16 @@ __asm__( ".text\n"
          "\tpopfq\n"
          "\tjmp *detour_from(%rip)\n" );
 
-enum change { DEBUG_ONLY, THE_SAME, DETOUR };
+const char *const change_names[] = { "debug registers", "the same", "a detour" };
 
-static const char *const change_names[] = { "debug registers", "the same", "a detour" };
-
-/* Of a suspended thread. */
-static BOOL change_registers( HANDLE thread, enum change change )
+BOOL change_registers( HANDLE thread, enum change change, ULONG64 *rip )
 {
     CONTEXT context;
 
     memset( &context, 0, sizeof(context) );
     context.ContextFlags = change == DEBUG_ONLY ? CONTEXT_DEBUG_REGISTERS : CONTEXT_FULL;
     if (!GetThreadContext( thread, &context )) return FALSE;
+    if (rip) *rip = context.Rip;
     if (change == DETOUR)
     {
         detour_from = context.Rip;
@@ -54,7 +52,7 @@ static void change_while_suspended( HANDLE thread, enum change change )
     DWORD count = SuspendThread( thread );
 
     ok( !count, "it was suspended %ld times already, error %lu\n", count, GetLastError() );
-    worker_unverified ok( change_registers( thread, change ), "%s: error %lu\n", change_names[change], GetLastError() );
+    worker_unverified ok( change_registers( thread, change, NULL ), "%s: error %lu\n", change_names[change], GetLastError() );
     count = ResumeThread( thread );
     ok( count == 1, "it was suspended %ld times, not once\n", count );
 }
@@ -370,94 +368,6 @@ static void change_in_callback( enum change change )
 START_TEST( scenario_set_same_in_callback )   { change_in_callback( THE_SAME ); }
 START_TEST( scenario_set_detour_in_callback ) { change_in_callback( DETOUR ); }
 
-/* ---- calls that do not block, one after the other: none is cut short, and none is left out ---- */
-
-static volatile LONG stop_looping, wrong_answers, loops, other_goes_on;
-
-static DWORD WINAPI other_thread( void *arg )
-{
-    (void)arg;
-    while (!other_goes_on) YieldProcessor();
-    return 0;
-}
-
-static DWORD suspender_body( struct kit_worker *worker )
-{
-    HANDLE other = worker->arg;
-
-    while (!stop_looping)
-    {
-        if (SuspendThread( other ) != 0) wrong_answers++;
-        if (ResumeThread( other ) != 1) wrong_answers++;
-        loops++;
-    }
-    return 0;
-}
-
-/* Each call finds the event as the one before has left it. */
-static DWORD event_body( struct kit_worker *worker )
-{
-    HMODULE ntdll = GetModuleHandleA( "ntdll.dll" );
-    LONG (WINAPI *set)( HANDLE, LONG * ) = (void *)GetProcAddress( ntdll, "NtSetEvent" );
-    LONG (WINAPI *reset)( HANDLE, LONG * ) = (void *)GetProcAddress( ntdll, "NtResetEvent" );
-    HANDLE mine = CreateEventA( NULL, TRUE, FALSE, NULL );
-    LONG before;
-
-    (void)worker;
-    while (!stop_looping)
-    {
-        before = 2;
-        if (set( mine, &before ) || before != 0) wrong_answers++;
-        before = 2;
-        if (reset( mine, &before ) || before != 1) wrong_answers++;
-        loops++;
-    }
-    CloseHandle( mine );
-    return 0;
-}
-
-/* Only chance takes the worker to a given place of a call; UMSTEST_LIVES (default 400) sets the number of rounds. */
-static void change_in_loop( DWORD (*body)( struct kit_worker * ), HANDLE other, enum change change )
-{
-    int rounds = umstest_lives() / 2, i;
-    struct kit_worker *worker;
-    LONG failed = 0, before;
-
-    if (!kit_open()) return;
-    worker = kit_add_worker( kit_add_sched( NULL )->list, body, other );
-    kit_start();
-    ok( worker && kit_leaves( &loops, 0 ), "it does not run\n" );
-    for (i = 0; worker && i < rounds && !wrong_answers; i++)
-    {
-        if (SuspendThread( worker->thread )) failed++;
-        if (!change_registers( worker->thread, change )) failed++;
-        before = loops;                         /* behind GetThreadContext it stands still [guess]; SuspendThread may return before */
-        if (ResumeThread( worker->thread ) != 1) failed++;      /* another round means that it has made the detour */
-        if (!kit_leaves( &loops, before )) break;
-    }
-    stop_looping = 1;
-    unverified ok( i == rounds && !failed, "round %d of %d, %ld failed\n", i, rounds, failed );
-    unverified ok( !wrong_answers, "%s: a call had a wrong answer after %ld loops\n", change_names[change], loops );
-    unverified ok( detours == (change == DETOUR ? i : 0), "%s: %ld detours in %d rounds\n", change_names[change], detours, i );
-    kit_finish();
-    kit_check();
-}
-
-/* About another thread. */
-static void change_in_special_call( enum change change )
-{
-    HANDLE other = CreateThread( NULL, 0, other_thread, NULL, 0, NULL );
-
-    change_in_loop( suspender_body, other, change );
-    other_goes_on = 1;
-    ok( !WaitForSingleObject( other, KIT_LIMIT ), "the other thread is still suspended\n" );
-}
-
-START_TEST( scenario_set_same_in_special )   { change_in_special_call( THE_SAME ); }
-START_TEST( scenario_set_detour_in_special ) { change_in_special_call( DETOUR ); }
-START_TEST( scenario_set_same_in_quick )     { change_in_loop( event_body, NULL, THE_SAME ); }
-START_TEST( scenario_set_detour_in_quick )   { change_in_loop( event_body, NULL, DETOUR ); }
-
 /* ---- a worker that suspends itself, and is sent elsewhere: its waits are told as before ---- */
 
 static volatile LONG landed, waited;
@@ -487,13 +397,13 @@ static DWORD setter_body( struct kit_worker *worker )
     return 0;
 }
 
-static void send_elsewhere( HANDLE thread )
+void send_elsewhere( HANDLE thread, void (*where)( void ) )
 {
     CONTEXT context;
 
     context.ContextFlags = CONTEXT_FULL;
     ok( GetThreadContext( thread, &context ), "GetThreadContext: error %lu\n", GetLastError() );
-    context.Rip = (ULONG_PTR)landing;
+    context.Rip = (ULONG_PTR)where;
     context.Rsp = ((context.Rsp - 0x2000) & ~(ULONG_PTR)15) - 8;
     unverified ok( SetThreadContext( thread, &context ), "SetThreadContext: error %lu\n", GetLastError() );
     ok( ResumeThread( thread ) == 1, "ResumeThread: error %lu\n", GetLastError() );
@@ -519,7 +429,7 @@ START_TEST( scenario_set_sent_elsewhere )
     if (sent && wait_for_its_suspension())
     {
         blocks = sent->blocks;
-        send_elsewhere( sent->thread );
+        send_elsewhere( sent->thread, landing );
         unverified ok( kit_wait_value( &landed, 1 ), "it did not get there\n" );
         unverified ok( kit_leaves( &sent->blocks, blocks ), "its wait is not told to its scheduler\n" );
     }

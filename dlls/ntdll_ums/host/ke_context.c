@@ -9,9 +9,7 @@
  *   preempted                  in w->context, the extended state in the parking place
  *   parked                     the user part at w->sp
  *   waits without its thread   the same, our frames unwound: as at home in a call
- *   at home in a call          its thread's, our frames unwound: those that the call was made with
- *   asleep in one, in a call   those at w->sp, which our code has captured in front of that, unwound in the same way
- *     of ours to the host
+ *   at home in a call          its thread's, our frames unwound, and those of what ours has called: those that the call was made with
  *   at home anywhere else      its thread's, also in our code: that goes on where it was
  *
  * New registers of a worker are kept, if they are not those that it has:
@@ -109,52 +107,6 @@ static void user_part_registers( const struct ums_context *w, CONTEXT *context )
     memcpy( &context->Xmm6, part->xmm6_15, sizeof(part->xmm6_15) );
 }
 
-static RUNTIME_FUNCTION *our_function( ULONG_PTR base, ULONG_PTR rip )
-{
-    const IMAGE_NT_HEADERS *nt = (void *)(base + ((const IMAGE_DOS_HEADER *)base)->e_lfanew);
-    const IMAGE_DATA_DIRECTORY *dir =
-        &nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_EXCEPTION];
-    RUNTIME_FUNCTION *table = (void *)(base + dir->VirtualAddress);
-    DWORD first = 0, last = dir->Size / sizeof(*table);
-
-    while (first < last)
-    {
-        DWORD middle = (first + last) / 2;
-
-        if (rip - base < table[middle].BeginAddress) last = middle;
-        else if (rip - base >= table[middle].EndAddress) first = middle + 1;
-        else return &table[middle];
-    }
-    return NULL;
-}
-
-/* Unwind our frames to their caller. RtlLookupFunctionEntry takes a lock that the worker may hold,
-   so this searches our own table. A copy of a stub is a leaf function, and so is libc's code. The
-   thread stands still. Returns the number of frames, and where the last of the functions begins; NULL if it is a leaf. */
-static int unwind_our_frames( CONTEXT *context, const char **last )
-{
-    extern IMAGE_DOS_HEADER __ImageBase;
-    ULONG_PTR base = (ULONG_PTR)&__ImageBase, frame;
-    void *data;
-    int frames;
-
-    for (frames = 0; ke_is_our_code( context->Rip, context->Rsp ); frames++)
-    {
-        RUNTIME_FUNCTION *function = our_function( base, context->Rip );
-
-        *last = function ? (const char *)base + function->BeginAddress : NULL;
-        if (function)
-            RtlVirtualUnwind( UNW_FLAG_NHANDLER, base, context->Rip, function, context, &data,
-                              &frame, NULL );
-        else
-        {
-            context->Rip = *(const ULONG_PTR *)context->Rsp;
-            context->Rsp += sizeof(ULONG_PTR);
-        }
-    }
-    return frames;
-}
-
 /* Copy the general registers; saved_all: and the extended state. */
 static void preempted_registers( const struct ums_context *w, CONTEXT *context, int saved_all )
 {
@@ -219,15 +171,13 @@ struct call_place
    is not begun, or over. Registers that are kept for its end are those that it has. */
 static void call_registers( struct ums_context *w, CONTEXT *context, int announced, struct call_place *place )
 {
-    const CONTEXT own = *context;
-    const char *last = NULL;
-    int frames = unwind_our_frames( context, &last );
+    struct ke_unwound out;
 
-    place->returns = 0;
-    if (frames > 1 && ums_hook_is_frame( last )) place->returns = context->Rsp;
-    place->in_call = place->returns || (frames > 1 && announced);
-    if (!place->in_call) *context = own;
-    else if (w->set && ke_own( w )->set_for == place->returns) *context = *(const CONTEXT *)ke_own( w )->set;
+    ke_unwind( context, &out );
+    place->returns = out.returns;
+    place->in_call = place->returns || (out.frames > 1 && announced);
+    if (!place->in_call) return;
+    *context = w->set && ke_own( w )->set_for == place->returns ? *(const CONTEXT *)ke_own( w )->set : out.context;
 }
 
 /* The worker's maker may have asked too early: the host knows it since the thread runs. It has stopped by now. */
@@ -268,17 +218,6 @@ static void first_registers( struct ums_context *w, CONTEXT *context )
     context->FltSave.MxCsr_Mask  = 0xffff;
 }
 
-/* Asleep in the host's code (address_wait), with the registers of ours at w->sp. If the sleep is in no call of the program they are
-   of no use: the host has the thread on a list, so it must not be sent back to where they are. */
-static void sleeper_registers( struct ums_context *w, CONTEXT *context, struct call_place *place )
-{
-    CONTEXT ours = *context;
-
-    copy_registers( &ours, w->sp, ALL_REGISTERS );
-    call_registers( w, &ours, is_announced( w ), place );
-    if (place->in_call) *context = ours;
-}
-
 /* home: all registers of its thread, which become those of the program. given: as above. */
 static struct call_place find_registers( struct ums_context *w, CONTEXT *home, CONTEXT *given )
 {
@@ -296,7 +235,6 @@ static struct call_place find_registers( struct ums_context *w, CONTEXT *home, C
         user_part_registers( w, home );
         call_registers( w, home, w->in_call != 0, &place );
     }
-    else if (w->inside.place == INSIDE_ASLEEP) sleeper_registers( w, home, &place );
     else call_registers( w, home, is_announced( w ), &place );
     return place;
 }

@@ -85,25 +85,17 @@ _Noreturn static void end_here( struct ums_context *self )
     for (;;) ums_end_native( status );
 }
 
-/* RtlWaitOnAddress makes a system call, which the hook must ignore: the worker that parks here may be executed, and be
-   RUNNING, before its thread sleeps. A worker that waits here for something else has its registers told from what is
-   captured (ke_context.c): the host's frames cannot be unwound without its locks. `here` is there before the mark. */
+/* RtlWaitOnAddress makes a system call, which the hook must ignore: the worker that parks here may be
+   executed, and be RUNNING, before its thread sleeps. A worker that waits here for something else is not parked. */
 static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct ums_context *self = ke_current();
     struct ums_inside inside = { 0 };
     LARGE_INTEGER rel;
-    CONTEXT here;
 
     if (timeout) rel.QuadPart = -*timeout;
     if (self)
     {
-        if (self->inside.place != INSIDE_PARKED)
-        {
-            RtlCaptureContext( &here );
-            self->sp = &here;
-            atomic_signal_fence( memory_order_seq_cst );
-        }
         inside = inside_sleep( &self->inside );
         atomic_store( &ke_own( self )->asleep, (uintptr_t)word );
     }
@@ -313,6 +305,7 @@ int ke_init( const char **why )
         if (ums_setting( SETTING_PARK )) no_futex = "UMS_PARK asks for another";
     }
     use_futex = !no_futex;
+    ke_unwind_start();
     ke_fault_start();
     ke_spin_start();
     if (use_futex || address_works()) return 1;

@@ -73,6 +73,17 @@ int ke_is_user_code( uint64_t rip );            /* Windows memory, and not ours 
 int ke_is_asleep( const CONTEXT *context );     /* a thread that was stopped there is in ke_wait, or
                                                    in a Unix call of its program */
 
+/* ke_unwind.c. The registers of a thread that stands still are those of our code, or of the host's that ours has called: those with which
+   the thread goes on when it has left both. */
+struct ke_unwound
+{
+    CONTEXT   context;                          /* if frames is not 0 */
+    uintptr_t returns;                          /* it leaves a call that came through the hook, with that stack pointer; or 0 */
+    int       frames;                           /* of ours */
+};
+void ke_unwind_start( void );                   /* once */
+void ke_unwind( const CONTEXT *registers, struct ke_unwound *out );
+
 void ke_fault_start( void );                    /* ke_fault.c; once */
 
 /* ke_spin.c */
