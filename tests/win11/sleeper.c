@@ -35,6 +35,7 @@ uint64_t ums_linux_syscall( uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uin
 }
 
 int ke_exceptions_start( void ) { return 0; }
+void ke_unwind_start( void ) {}
 void ke_fault_start( void ) {}
 void ke_spin_start( void ) {}
 int ums_is_in_unix_call( uint64_t rip ) { return rip == 1; }
