@@ -368,6 +368,53 @@ static void change_in_callback( enum change change )
 START_TEST( scenario_set_same_in_callback )   { change_in_callback( THE_SAME ); }
 START_TEST( scenario_set_detour_in_callback ) { change_in_callback( DETOUR ); }
 
+/* ---- a start routine that jumps into a wait, as a compiler makes the last call of a function ---- */
+
+DWORD WINAPI jump_to_wait( void *event );
+LONG (WINAPI *wait_target)( HANDLE, BOOLEAN, LARGE_INTEGER * );
+
+__asm__( ".text\n"
+         ".globl jump_to_wait\n"
+         ".def jump_to_wait; .scl 2; .type 32; .endef\n"
+         "jump_to_wait:\n"                       /* rcx: the event */
+         "\txorl %edx,%edx\n"
+         "\txorl %r8d,%r8d\n"
+         "\tjmp *wait_target(%rip)\n" );
+
+/* kit_add_worker, but for what the thread begins with. */
+static struct kit_worker *add_jumper( PUMS_COMPLETION_LIST list )
+{
+    struct kit_worker *worker = &kit.workers[InterlockedIncrement( &kit.worker_count ) - 1];
+    PUMS_CONTEXT context;
+    HANDLE thread;
+
+    InterlockedIncrement( &kit.live );
+    if (!ok( kit_create_thread( list, jump_to_wait, event, worker, 0, 0, &context, &thread, &worker->id ), "no worker\n" )) return NULL;
+    InterlockedExchangePointer( (void *volatile *)&worker->thread, thread );
+    return worker;
+}
+
+static void change_jumper( enum change change )
+{
+    struct kit_worker *worker;
+
+    if (!kit_open()) return;
+    make_objects();
+    wait_target = (void *)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), "NtWaitForSingleObject" );
+    worker = add_jumper( kit_add_sched( NULL )->list );
+    kit_start();
+    if (worker && (unverified ok( kit_leaves( &worker->blocks, 0 ), "it does not block\n" )))
+        change_while_suspended( worker->thread, change );
+    if (worker) worker->ended = 1;              /* its routine does not say so */
+    SetEvent( event );
+    kit_finish();
+    unverified ok( detours == (change == DETOUR), "%s: %ld detours\n", change_names[change], detours );
+    kit_check();
+}
+
+START_TEST( scenario_set_same_jumped )   { change_jumper( THE_SAME ); }
+START_TEST( scenario_set_detour_jumped ) { change_jumper( DETOUR ); }
+
 /* ---- a worker that suspends itself, and is sent elsewhere: its waits are told as before ---- */
 
 static volatile LONG landed, waited;
