@@ -24,10 +24,10 @@ add_custom_target(fuzz_core_libfuzzer
 
 foreach(engine handoff carry)
     add_test(NAME fuzz.core.${engine} COMMAND ${fuzz_exe} --corpus=${fuzz}/corpus.${engine} --seed=1 --runs=300)
-    add_test(NAME long.fuzz.core.${engine} COMMAND ${fuzz_exe} --seconds=3600 --seed=2)
+    add_test(NAME long.fuzz.core.${engine} COMMAND ${fuzz_exe} --seconds=${UMS_LONG_SECONDS} --seed=2)
     set_tests_properties(fuzz.core.${engine} long.fuzz.core.${engine} PROPERTIES
         ENVIRONMENT UMS_ENGINE=${engine} LABELS fuzz)
     ums_limit(300 fuzz.core.${engine})
     set_tests_properties(long.fuzz.core.${engine} PROPERTIES LABELS "fuzz;long")
-    ums_limit(4000 long.fuzz.core.${engine})
+    ums_limit(${long_limit} long.fuzz.core.${engine})
 endforeach()
