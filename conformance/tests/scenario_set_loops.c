@@ -64,7 +64,7 @@ static BOOL is_in_call( ULONG64 rip, const char *name )
     return rip - (ULONG_PTR)GetProcAddress( GetModuleHandleA( "ntdll.dll" ), name ) < CALL_SIZE;
 }
 
-/* A thread in a system call is where it has called the system [seen: a plain thread, Wine 8.0, 10.0]; a worker [guess]. */
+/* A thread in a system call is where it has called the system [guess]. */
 static BOOL may_be_at( ULONG64 rip )
 {
     const char *ntdll = (const char *)GetModuleHandleA( "ntdll.dll" );

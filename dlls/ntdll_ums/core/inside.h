@@ -125,7 +125,8 @@ static inline void inside_unpark( struct ums_inside *inside, struct ums_inside b
     *inside = before;
 }
 
-/* The thread may be parked, and stays it. */
+/* The thread may be parked, and stays so: only then is w->sp good. Wherever it is stopped around the sleep, its own frames tell the rest
+   (ke_unwind.c), so it does not matter on which side of the mark. */
 static inline struct ums_inside inside_sleep( struct ums_inside *inside )
 {
     struct ums_inside before = *inside;
