@@ -295,10 +295,17 @@ BOOL factory_stays( volatile LONG *value, LONG wanted )
 
 void factory_enter( struct factory *factory )
 {
-    LONG now = InterlockedIncrement( &factory->running ), most;
+    LONG now = InterlockedIncrement( &factory->running ), number = InterlockedIncrement( &factory->entered ), most;
 
+    if (now > 1 && InterlockedIncrement( &factory->beside ) == 1) factory->first_beside = number;
     while ((most = factory->most) < now)
         InterlockedCompareExchange( &factory->most, now, most );
+}
+
+void factory_ran_singly( struct factory *factory )
+{
+    ok( factory->most == 1, "2.5 %ld ran at a time, expected 1: %ld of %ld began beside another one, first number %ld\n",
+        factory->most, factory->beside, factory->entered, factory->first_beside );
 }
 
 void factory_leave( struct factory *factory )

@@ -82,6 +82,8 @@ struct factory
     volatile LONG released;             /* ... with KeyContext 0 */
     volatile LONG handled;              /* ... whose callback has returned */
     volatile LONG running, most;        /* callbacks at a time, by factory_enter and _leave */
+    volatile LONG entered;              /* callbacks that have begun */
+    volatile LONG beside, first_beside; /* ... beside another one, and the number of the first of them */
     volatile LONG shut;                 /* set before a shutdown: Ready may fail from now on */
     volatile LONG bad;                  /* broken promises seen by workers */
 };
@@ -135,6 +137,9 @@ BOOL factory_stays( volatile LONG *value, LONG wanted );
 /* In callbacks: count who is inside. */
 void factory_enter( struct factory *factory );
 void factory_leave( struct factory *factory );
+/* Checks that no callback began beside another one. If some did, it says how many and where that began: one alone was let go
+   for a moment, all of them run with another concurrency. */
+void factory_ran_singly( struct factory *factory );
 /* A packet callback that waits for the gate. */
 void factory_block( struct factory_worker *worker, const factory_packet *packet );
 
