@@ -52,11 +52,10 @@ expect 1 'has no User-Mode Scheduling (error 50)' umsdemo.exe
 all=
 if [ "${1-}" = --all ]; then
     all=1
-    # but for those that other processes' threads are for (off), and those that are not sure of themselves yet
-    # (conformance/CMakeLists.txt)
+    # but for those that other processes' threads are for (off)
     # shellcheck disable=SC2046
     set -- $(sed -n 's/^X( *\([a-z0-9_]*\),.*/\1/p' "$here/../../conformance/tests.list.h" | sort -u |
-        grep -Ev '^(scenario_foreign|factory_(bad_input|leaks|release|shutdown|threads))$')
+        grep -v '^scenario_foreign$')
 fi
 # completion_list kills workers in their parking places, which are on a list of the host's there (docs/wine.md)
 [ $# -gt 0 ] || set -- types attributes completion_list execute yield

@@ -1,6 +1,6 @@
 /*
  * Threads that sleep with RtlWaitOnAddress, and are told to end themselves: ke_win32.c, linked in here with
- * plain threads in the place of workers. There is no other way to a thread that does not come to its end.
+ * plain threads in the place of workers, and of threads of a factory. There is no other way to a thread that does not come to its end.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -20,7 +20,7 @@ static int64_t patience = LONG_PATIENCE;        /* 100 ns; half a second for who
 
 /* ---- what ke_win32.c calls ---- */
 
-uint32_t ums_tls_offset;
+uint32_t ums_tls_offset, ums_hand_offset;
 static LONG ends_itself = 1, came_to_end;
 
 const char *ke_find_linux( void )
@@ -75,12 +75,17 @@ void ums_end_native( uint32_t status )
 static struct ums_context context;
 static _Atomic uint32_t word;
 static struct ums_context *volatile own_context = &context;     /* the compiler would make it an immediate */
+static struct ums_hand hand;
+static struct ums_hand *volatile own_hand = &hand;
+static int is_hand;
+static struct ke_sleeper *sleeper;
 static volatile LONG awake;
 
 static DWORD WINAPI sleeps( void *unused )
 {
     (void)unused;
-    ke_set_current( own_context );
+    if (is_hand) __writegsqword( ums_hand_offset, (uint64_t)own_hand );
+    else ke_set_current( own_context );
     while (!atomic_load( &word )) ke_wait( &word, 0, NULL );
     awake = 1;
     Sleep( INFINITE );
@@ -92,10 +97,12 @@ static HANDLE make_sleeper( void )
     HANDLE thread;
 
     memset( &context, 0, sizeof(context) );
+    memset( &hand, 0, sizeof(hand) );
+    sleeper = is_hand ? &hand.sleeper : &ke_own( &context )->sleeper;
     atomic_store( &word, 0 );
     awake = came_to_end = 0;
     thread = CreateThread( NULL, 0, sleeps, NULL, 0, NULL );
-    while (atomic_load( &ke_own( &context )->asleep ) != (uintptr_t)&word) SwitchToThread();
+    while (atomic_load( &sleeper->asleep ) != (uintptr_t)&word) SwitchToThread();
     return thread;
 }
 
@@ -115,7 +122,7 @@ static void check_ends( int suspensions )
     int i;
 
     for (i = 0; i < suspensions; i++) SuspendThread( thread );
-    ok( ke_end_sleeper( &context, thread, STATUS + suspensions ) == 1 &&
+    ok( ke_end_sleeper( sleeper, thread, STATUS + suspensions ) == 1 &&
         WaitForSingleObject( thread, 0 ) == WAIT_OBJECT_0, "%d suspensions: it does not end", suspensions );
     ok( came_to_end == 1, "%d suspensions: it has ended %ld times", suspensions, came_to_end );
     ok( status_of( thread ) == (DWORD)(STATUS + suspensions), "%d suspensions: another status", suspensions );
@@ -129,11 +136,11 @@ static void check_stays( void )
     ends_itself = 0;
     SuspendThread( thread );
     patience = 5000000;
-    ok( !ke_end_sleeper( &context, thread, STATUS ), "it has ended" );
+    ok( !ke_end_sleeper( sleeper, thread, STATUS ), "it has ended" );
     patience = LONG_PATIENCE;
     while (!came_to_end) SwitchToThread();
     ok( came_to_end == 1, "it was told to end %ld times", came_to_end );
-    ok( !ke_end_sleeper( &context, thread, STATUS ), "it can be told twice" );
+    ok( !ke_end_sleeper( sleeper, thread, STATUS ), "it can be told twice" );
     TerminateThread( thread, 1 );
     ok( status_of( thread ) == 1, "another status" );
     ends_itself = 1;
@@ -146,8 +153,8 @@ static void check_awake( void )
     atomic_store( &word, 1 );
     ke_wake( &word, 1 );
     while (!awake) SwitchToThread();
-    ok( !ke_end_sleeper( &context, thread, STATUS ) && !came_to_end, "it was awake, and has ended" );
-    ok( atomic_load( &ke_own( &context )->asleep ) == AWAKE, "it was awake, and has to end" );
+    ok( !ke_end_sleeper( sleeper, thread, STATUS ) && !came_to_end, "it was awake, and has ended" );
+    ok( atomic_load( &sleeper->asleep ) == KE_SLEEPER_AWAKE, "it was awake, and has to end" );
     TerminateThread( thread, 1 );
     ok( status_of( thread ) == 1, "another status" );
 }
@@ -155,11 +162,15 @@ static void check_awake( void )
 int main( void )
 {
     ums_tls_offset = 0x1480 + TlsAlloc() * 8;
+    ums_hand_offset = 0x1480 + TlsAlloc() * 8;
     ok( address_works(), "no RtlWaitOnAddress" );
-    check_ends( 0 );
-    check_ends( 1 );
-    check_ends( 3 );
-    check_stays();
-    check_awake();
+    for (is_hand = 0; is_hand < 2; is_hand++)
+    {
+        check_ends( 0 );
+        check_ends( 1 );
+        check_ends( 3 );
+        check_stays();
+        check_awake();
+    }
     return test_end();
 }

@@ -13,6 +13,7 @@
 #include "umsnt.h"
 #include "private/nttypes.h"
 
+struct ke_sleeper;
 struct ums_context;
 struct ums_scheduler;
 
@@ -43,7 +44,7 @@ int ke_parks_outside( void );                   /* ke_wait makes no NT call */
    waited for and resumed; it is resumed until it is not suspended any more. 1: it has ended, with this
    status. 0: it does not sleep like this, or has not ended in time; it may run, unless it is suspended by
    another thread. Enters the kernel. */
-int ke_end_sleeper( struct ums_context *context, void *thread, uint32_t status );
+int ke_end_sleeper( struct ke_sleeper *sleeper, void *thread, uint32_t status );
 
 /* probe.c: NULL, or why workers cannot be carried here; with if_faster also why they should not be. Once,
    when the hook knows how to make calls and before anybody runs under UMS. */

@@ -50,8 +50,8 @@ static int kill_worker( struct ums_call *call, struct ums_context *target, uint3
     ums_wait_for_start( target, tid );
     if (!ums_hold_worker( self, target, tid, &hold )) return 0;
     ke_killed_here( target, 1 );
-    status = ke_end_sleeper( target, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS
-                                                                            : native( call );
+    status = ke_end_sleeper( &ke_own( target )->sleeper, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS
+                                                                                                : native( call );
     if (!status)
     {
         ke_thread_ended( target );
@@ -116,6 +116,15 @@ static int may_end_there( HANDLE thread, uint32_t tid, const CONTEXT *registers 
            is_hand_away( ums_hand_of_thread( tid ), registers );
 }
 
+/* It stands still where it may end. Its slot stays its own meanwhile: the manager frees it behind its thread's end, and nothing
+   of it is used here after that but its address. */
+static NTSTATUS end_there( HANDLE thread, uint32_t tid, uint32_t exit )
+{
+    struct ums_hand *h = ums_hand_of_thread( tid );
+
+    return h && ke_end_sleeper( &h->sleeper, thread, exit ) ? STATUS_SUCCESS : ums_terminate_native( thread, exit );
+}
+
 /* It stands still. 0: it must advance first, and is not suspended any more. A suspension for a moment would be
    another stop, so the others are the program's. It may be a scheduler by now, and carry a worker. */
 static int end_plain( struct ums_call *call, HANDLE thread, uint32_t tid, ULONG others, NTSTATUS *status )
@@ -130,7 +139,7 @@ static int end_plain( struct ums_call *call, HANDLE thread, uint32_t tid, ULONG 
     }
     if (ums_get_context_native( thread, &context ) || may_end_there( thread, tid, &context ))
     {
-        *status = ums_terminate_native( thread, (uint32_t)call->args[1] );
+        *status = end_there( thread, tid, (uint32_t)call->args[1] );
         if (*status) ums_resume_native( thread, NULL );
         return 1;
     }
