@@ -2,7 +2,7 @@
  * A program that stays as it is: two schedulers whose workers run, three workers that wait (two for
  * an event, one for an address), four that are ready and two that are suspended. It says its id and
  * goes on until there is a line on standard input; then it ends with 5. To be run with
- * UMS_GRACE_US=1000000000. With an argument its only thread ends at once, with 6.
+ * UMS_GRACE_US=1000000000. With an argument its only thread runs a worker that sleeps for a moment, then it ends with 6.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -111,6 +111,40 @@ static BOOL spawn( unsigned int i, PUMS_COMPLETION_LIST list, LPTHREAD_START_ROU
     return (threads[i] = spawn_ums_worker( list, proc, NULL, NULL, &contexts[i] )) != NULL;
 }
 
+/* ---- with an argument ---- */
+
+/* So the timer of the shim runs, and ends with the program's last thread. */
+static DWORD WINAPI sleeps( void *arg )
+{
+    (void)arg;
+    Sleep( 1 );
+    return 0;
+}
+
+static void NTAPI last_proc( RTL_UMS_SCHEDULER_REASON reason, ULONG_PTR payload, void *param )
+{
+    BOOLEAN ended = FALSE;
+    PUMS_CONTEXT context;
+
+    (void)reason; (void)payload; (void)param;
+    while (DequeueUmsCompletionListItems( lists[0], INFINITE, &context ))
+    {
+        QueryUmsThreadInformation( context, UmsThreadIsTerminated, &ended, sizeof(ended), NULL );
+        if (ended) ExitThread( 6 );
+        ExecuteUmsThread( context );
+    }
+}
+
+static int end_alone( void )
+{
+    UMS_SCHEDULER_STARTUP_INFO info = { UMS_VERSION, NULL, last_proc, NULL };
+
+    if (!CreateUmsCompletionList( &lists[0] ) || !spawn( 0, lists[0], sleeps )) return 1;
+    info.CompletionList = lists[0];
+    EnterUmsSchedulingMode( &info );
+    return 1;
+}
+
 int main( int argc, char **argv )
 {
     PUMS_COMPLETION_LIST list;
@@ -118,7 +152,7 @@ int main( int argc, char **argv )
     unsigned int i, n = 0;
 
     (void)argv;
-    if (argc > 1) ExitThread( 6 );
+    if (argc > 1) return end_alone();
     CreatePipe( &pipe, &other_end, NULL, 0 );
     never = CreateEventW( NULL, TRUE, FALSE, NULL );
     for (i = 0; i < SCHEDULERS; i++) if (!CreateUmsCompletionList( &lists[i] )) return 1;
