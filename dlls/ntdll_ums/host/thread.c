@@ -54,6 +54,15 @@ void ums_thread_set_start( void *start )
     NtSetInformationThread( GetCurrentThread(), ThreadQuerySetWin32StartAddress, &start, sizeof(start) );
 }
 
+int ums_thread_begins_here( void )
+{
+    void *start = NULL;
+    uint64_t args[4 + CALL_STACK_ARGS] = { (uint64_t)(ULONG_PTR)GetCurrentThread(), ThreadQuerySetWin32StartAddress,
+                                           (uint64_t)(ULONG_PTR)&start, sizeof(start) };
+
+    return !(NTSTATUS)ums_native_call( "NtQueryInformationThread", args ) && ke_is_our_memory( (ULONG_PTR)start );
+}
+
 /* Nobody else stores this id. */
 int ums_thread_has_loader_lock( uint32_t tid )
 {

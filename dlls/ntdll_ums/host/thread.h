@@ -24,6 +24,8 @@ NTSTATUS ums_thread_create( enum ums_thread_kind kind, void (*start)( void *para
 /* Make NtQueryInformationThread tell that the calling thread began at START. Wine accepts that, but not before the thread has
    begun: then it notes the real one. Windows refuses [seen: Wine's info test, since Vista]. */
 void ums_thread_set_start( void *start );
+/* Did the calling thread begin in our code? Not if ums_thread_set_start has told another place. Enters the kernel. */
+int ums_thread_begins_here( void );
 
 /* Make a service thread of which only one exists at a time, and which ends by itself. *tid: the thread that
    was made last, or 0. It may still be ending; the new thread is made when it has ended. Enters the

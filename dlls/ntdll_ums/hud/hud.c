@@ -15,14 +15,12 @@
 #include "core/ums_core.h"
 #include "host/ke_win32.h"
 #include "host/thread.h"
-#include "syscalls/hook/hook.h"
 #include "hud.h"
 #include "private/hud.h"
 #include "private/trace.h"
 
 #define INTERVAL 5000000                        /* 500 ms */
-#define THREAD_START_ADDRESS 9                  /* THREADINFOCLASS [sdk] */
-#define THREAD_AM_I_LAST_THREAD 12
+#define THREAD_AM_I_LAST_THREAD 12              /* THREADINFOCLASS [sdk] */
 
 int __cdecl _snprintf( char *, size_t, const char *, ... );
 
@@ -117,17 +115,8 @@ void ums_hud_begin( void )
     else CloseHandle( thread );
 }
 
-/* Threads of ours end, too, and maybe behind the program's last one: the timer, the manager of factories. They begin in our code; those of
-   factories and workers have been given the program's start address (ums_thread_set_start). */
-static int is_of_ours( void )
+/* Threads of ours end, too, and maybe behind the program's last one: the timer, the manager of factories. */
+void ums_hud_thread_ends( uint32_t status, int is_known )
 {
-    uint64_t start = 0, args[UMS_MAX_ARGS] = { (uint64_t)(ULONG_PTR)GetCurrentThread(), THREAD_START_ADDRESS,
-                                               (uint64_t)(ULONG_PTR)&start, sizeof(start) };
-
-    return !(NTSTATUS)ums_native_call( "NtQueryInformationThread", args ) && ke_is_our_memory( start );
-}
-
-void ums_hud_thread_ends( uint32_t status )
-{
-    if (hud && !is_of_ours()) atomic_store( &last_status, status );
+    if (hud && (is_known || !ums_thread_begins_here())) atomic_store( &last_status, status );
 }

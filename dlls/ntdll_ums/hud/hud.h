@@ -13,7 +13,7 @@
 int ums_hud_wanted( void );
 /* Start its thread. Called once, after the core has started. */
 void ums_hud_begin( void );
-/* A thread of the process ends with this exit status. */
-void ums_hud_thread_ends( uint32_t status );
+/* A thread of the process ends with this exit status. is_known: it is a worker, a scheduler or a thread of a factory, so none of ours. */
+void ums_hud_thread_ends( uint32_t status, int is_known );
 
 #endif /* UMS_HUD_H */

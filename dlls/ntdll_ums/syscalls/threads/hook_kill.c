@@ -247,7 +247,7 @@ uint64_t ums_special_terminate_thread( const struct call_row *row, struct ums_ca
     /* a call that fails ends nothing */
     if (thread && thread != GetCurrentThread() && !ums_has_access( thread, THREAD_TERMINATE )) return (uint64_t)native( call );
     ums_object_thread_ends( self, call->sp );
-    ums_hud_thread_ends( (uint32_t)call->args[1] );
+    ums_hud_thread_ends( (uint32_t)call->args[1], self || ums_hand_current() );
     ums_keeper_dismiss( self );
     ke_timer_dismiss( self );
     ke_warden_dismiss( self, (uint32_t)call->args[1] );
