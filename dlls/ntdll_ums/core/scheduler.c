@@ -96,7 +96,8 @@ static int take_blocked( struct ums_scheduler *s, uint64_t word )
     uint32_t call = ums_noted_call( w );
     struct ums_mark mark = ums_mark( w );
 
-    if (w->owner != s || !atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED ))
+    if (__atomic_load_n( &w->owner, __ATOMIC_RELAXED ) != s ||
+        !atomic_compare_exchange_strong( &w->word, &word, (word & ~WORD_STATE) | WORKER_BLOCKED ))
         return 0;
     ums_note( mark, s, EVENT_BLOCK, call );
     return 1;
@@ -293,7 +294,7 @@ static inline void count( _Atomic uint64_t *counter )
 static __attribute__((noinline)) int32_t execute_taken( struct ums_scheduler *s,
                                                          struct ums_context *w, uint64_t word )
 {
-    w->owner = s;
+    __atomic_store_n( &w->owner, s, __ATOMIC_RELAXED );         /* its last scheduler may be in take_blocked */
     count( &s->executed );
     ums_note_by( s, w, EVENT_EXECUTE, 0 );
     if (w->list != s->list) change_list( s, w );
