@@ -117,7 +117,8 @@ static int may_end_there( HANDLE thread, uint32_t tid, const CONTEXT *registers 
 }
 
 /* It stands still where it may end. Its slot stays its own meanwhile: the manager frees it behind its thread's end, and nothing
-   of it is used here after that but its address. */
+   of it is used here after that but its address. This waits for that end in the caller's turn: a thread that leaves its sleep to
+   end itself waits for no turn, and if it does not come to its end, it is ended where it is (ke_end_sleeper). */
 static NTSTATUS end_there( HANDLE thread, uint32_t tid, uint32_t exit )
 {
     struct ums_hand *h = ums_hand_of_thread( tid );
