@@ -208,6 +208,7 @@ static const char *start_waits( void )
                       : !ums_timer_init() ? "memory is short" : NULL;
 
     ums_waits_here = !why;
+    ums_alerts_kept = !ke_parks_outside();
     return why;
 }
 

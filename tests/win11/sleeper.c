@@ -38,6 +38,8 @@ int ke_exceptions_start( void ) { return 0; }
 void ke_unwind_start( void ) {}
 void ke_fault_start( void ) {}
 void ke_spin_start( void ) {}
+void ke_alerts_enter( void ) {}
+void ke_alerts_leave( void ) {}
 int ums_is_in_unix_call( uint64_t rip ) { return rip == 1; }
 int ke_in_linux_call( uint64_t rip, uint64_t rsp ) { return rip == rsp; }
 

@@ -103,7 +103,9 @@ static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t 
     if (timeout) rel.QuadPart = -*timeout;
     if (self) inside = inside_sleep( &self->inside );
     if (sleeper) atomic_store( &sleeper->asleep, (uintptr_t)word );
+    ke_alerts_enter();
     wait_on_address( (const void *)word, &value, sizeof(value), timeout ? &rel : NULL );
+    ke_alerts_leave();
     if (sleeper && atomic_exchange( &sleeper->asleep, KE_SLEEPER_AWAKE ) == HAS_TO_END) end_here( sleeper->exit_status );
     if (self) inside_wake( &self->inside, inside );
 }
@@ -154,9 +156,15 @@ void ke_linux_wake( _Atomic uint32_t *word, int all )
 
 void ke_wake( _Atomic uint32_t *word, int all )
 {
-    if (use_futex) ke_linux_wake( word, all );
-    else if (all) wake_address_all( (const void *)word );
+    if (use_futex)
+    {
+        ke_linux_wake( word, all );
+        return;
+    }
+    ke_alerts_enter();
+    if (all) wake_address_all( (const void *)word );
     else wake_address_single( (const void *)word );
+    ke_alerts_leave();
 }
 
 /* NULL, or why Linux calls do not work here. This makes some calls and checks their results. */

@@ -87,6 +87,14 @@ void ke_unwind( const CONTEXT *registers, struct ke_unwound *out );
 
 void ke_fault_start( void );                    /* ke_fault.c; once */
 
+/* ke_alerts.c, for alerts by thread id. An alert of the program's is noted before the host's call is made; take: was one noted since the
+   last take? Any thread. Between enter and leave the calls about alerts that this thread makes are the shim's. */
+void ke_alert_note( uint32_t tid );
+int ke_alert_take( uint32_t tid );
+void ke_alerts_enter( void );
+void ke_alerts_leave( void );
+int ke_alerts_are_ours( void );
+
 /* ke_spin.c */
 void ke_spin_start( void );                     /* once */
 /* Is this where the host has, or waits for, a spin lock? A thread that stands still there must not stay: others may spin until it has

@@ -40,11 +40,13 @@
 /* answered without the kernel if possible, otherwise as above */
 #define WAIT_HERE( name, timeout, alertable, try_zero, here, why ) \
     { name, CALL_WAIT, timeout, alertable, try_zero, NULL, NULL, NULL, why, here, 0, 0, 0 },
+#define WAIT_FOR_ALERT( name, timeout, here, why ) \
+    { name, CALL_WAIT, timeout, -1, 1, NULL, NULL, NULL, why, here, 0, 0, HERE_ALERTS },
 /* the same, for calls that other threads make, too */
 #define RELEASE_HERE( name, timeout, alertable, here, why ) \
-    { name, CALL_WAIT, timeout, alertable, 1, NULL, NULL, NULL, why, here, 0, 0, 1 },
-#define LOCAL_HERE( name, here, why ) \
-    { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, here, 0, 0, 1 },
+    { name, CALL_WAIT, timeout, alertable, 1, NULL, NULL, NULL, why, here, 0, 0, HERE_FOR_ALL },
+#define ALERT( name, here, why ) \
+    { name, CALL_LOCAL, -1, -1, 0, NULL, NULL, NULL, why, here, 0, 0, HERE_FOR_ALL | HERE_ALERTS },
 /* a handler for handles of worker factories and ports; the class is for all other handles */
 #define OURS( name, cls, handler, why ) \
     { name, cls, -1, -1, 0, NULL, handler, ums_is_handle_of_ours, why, NULL, 0, 0, 0 },
@@ -125,7 +127,7 @@ const struct call_row ums_call_rows[] =
     WAIT( "NtWaitForSingleObject", 2, 1, 1, "waits; not satisfied = no effect" )
     WAIT( "NtWaitForMultipleObjects", 4, 3, 1, "waits; takes all or nothing" )
     WAIT_HERE( "NtDelayExecution", 1, 0, 0, ums_here_delay, "always waits; a try would be a yield" )
-    WAIT_HERE( "NtWaitForAlertByThreadId", 1, -1, 1, ums_here_wait_for_alert,
+    WAIT_FOR_ALERT( "NtWaitForAlertByThreadId", 1, ums_here_wait_for_alert,
                "waits; an alert stays pending until it is taken" )
     WAIT_HERE( "NtWaitForKeyedEvent", 3, 2, 1, ums_here_wait_for_key,
                "waits; without a releaser nothing happens" )
@@ -214,9 +216,9 @@ const struct call_row ums_call_rows[] =
     LOCAL( "NtQuerySystemTime", "reads a clock" )
     LOCAL( "NtYieldExecution", "gives way to other threads: the carrier does" )
     LOCAL( "NtGetCurrentProcessorNumber", "asks the CPU, which is the carrier's" )
-    LOCAL_HERE( "NtAlertThreadByThreadId", ums_here_alert,
-                "wakes a thread by its id: a futex of the process" )
-    LOCAL_HERE( "NtAlertMultipleThreadByThreadId", ums_here_alert_many, "the same, several" )
+    ALERT( "NtAlertThreadByThreadId", ums_here_alert, "wakes a thread by its id: a futex of the process" )
+    ALERT( "NtAlertThreadByThreadIdEx", ums_here_alert, "the same, for a lock; Windows 11 24H2 [sym: phnt], no Wine" )
+    ALERT( "NtAlertMultipleThreadByThreadId", ums_here_alert_many, "the same, several" )
     { "NtQueueApcThread", CALL_LOCAL, -1, -1, 0, begun_thread, ums_special_queue_apc, may_not_have_begun,
       "one request; the caller is not recorded", NULL, 0, 0, 0 },
     LOCAL( "NtSetEvent", "one request; an event knows no threads" )

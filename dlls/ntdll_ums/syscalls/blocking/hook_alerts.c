@@ -8,6 +8,9 @@
  * and contended critical sections wait for alerts (InitOnce for a key: hook_keyed.c). Alerts work inside one
  * process, and the hook sees every one, whichever thread makes it: so none is missed.
  *
+ * Where the shim's own sleeps take the alerts of the host (ums_alerts_kept), workers wait for alerts in the host's call, like
+ * all threads; only what the program has pending is kept here.
+ *
  * Each ums_here_* function answers a call and returns 1, or returns 0: then the call is treated by
  * its class. Errors (bad time-outs, ids of no thread) are left to the host.
  *
@@ -28,6 +31,8 @@
 
 #define FOREVER   INT64_MAX                     /* Wine treats it as no time-out */
 #define LONG_TIME 100000000000000000            /* 100 ns: 300 years */
+
+int ums_alerts_kept;
 
 /* Before and after short code that makes system calls. A carried worker runs it as the scheduler.
    Otherwise the hook would see the calls as the worker's, and the worker might have to give way in the
@@ -125,6 +130,35 @@ static uint64_t wait_at_host( const struct call_row *row, struct ums_call *call,
     return ret;
 }
 
+/* Take the host's alert, too, if it is still there. If it comes only now, or if the thread is woken behind its sleep for the shim, a
+   later wait returns without an alert, which is allowed. */
+static void take_from_host( const struct call_row *row, struct ums_call *call, struct ums_context *self )
+{
+    LARGE_INTEGER none = { .QuadPart = 0 };
+    struct ums_call at_once = *call;
+
+    at_once.args[1] = (uint64_t)(ULONG_PTR)&none;
+    ums_call_by_class( row, &at_once, self );
+}
+
+/* The host's alert may be gone: a sleep for the shim takes it. So the note is the alert. It is made before the host is called, so
+   whoever finds none here is still to be woken there, or by an alert that the hook has not seen: one from before the hook. */
+static int wait_for_kept( const struct call_row *row, struct ums_call *call, struct ums_context *self, uint64_t *ret )
+{
+    const uint32_t tid = ke_thread_id();
+    uint64_t timeout;
+
+    if (ke_alerts_are_ours() || (call->args[1] && !ums_try_load( (const void *)call->args[1], &timeout ))) return 0;
+    *ret = STATUS_ALERTED;
+    if (ke_alert_take( tid )) take_from_host( row, call, self );
+    else
+    {
+        *ret = ums_call_by_class( row, call, self );
+        if (ke_alert_take( tid )) *ret = STATUS_ALERTED;
+    }
+    return 1;
+}
+
 /* NtWaitForAlertByThreadId( address, timeout ). It is not alertable, so no APC can be missed. */
 int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
                              struct ums_context *self, uint64_t *ret )
@@ -132,6 +166,7 @@ int ums_here_wait_for_alert( const struct call_row *row, struct ums_call *call,
     enum how_long how_long;
     int64_t deadline;
 
+    if (ums_alerts_kept) return wait_for_kept( row, call, self, ret );
     if (ums_call_is_plain( self, call )) return 0;
     if (ums_call_is_nested( self, call->sp ))
     {
@@ -244,38 +279,22 @@ static int alert( struct ums_context *w )
    a hand may have been alerted before the hook was there. So a mark only decides whether a wait is tried
    before it is made. Without a try the hand counts as blocked for a moment, in a wait that is over at
    once, and one hand more may run; nothing is lost. */
-#define MARKS 1024
-
-static _Atomic uint8_t marks[MARKS];
-
-static _Atomic uint8_t *mark_of( uint32_t tid )
+static void note_alert( uint64_t id )
 {
-    return &marks[tid / 4 % MARKS];
-}
-
-static void mark_alerted( uint64_t id )
-{
-    _Atomic uint8_t *mark = mark_of( (uint32_t)id );
-
-    if (!atomic_load_explicit( mark, memory_order_relaxed )) atomic_store( mark, 1 );
-}
-
-int ums_alert_was_given( uint32_t tid )
-{
-    return atomic_exchange( mark_of( tid ), 0 ) != 0;
+    if (!ums_alerts_kept || !ke_alerts_are_ours()) ke_alert_note( (uint32_t)id );
 }
 
 /* NtAlertThreadByThreadId( id ) */
 int ums_here_alert( const struct call_row *row, struct ums_call *call, struct ums_context *self,
                     uint64_t *ret )
 {
-    struct ums_context *w = find_worker( call->args[0] );
+    struct ums_context *w = ums_alerts_kept ? NULL : find_worker( call->args[0] );
     struct ums_ending ending;
 
     (void)row;
     if (!w)
     {
-        mark_alerted( call->args[0] );
+        note_alert( call->args[0] );
         return 0;
     }
     ums_ending_begins( &ending, self, call );
@@ -299,9 +318,9 @@ int ums_here_alert_many( const struct call_row *row, struct ums_call *call,
     (void)row; (void)ret;
     for (i = 0; i < count && ums_try_load( ids + i, &id ); i++)
     {
-        if (!(w = find_worker( id )))
+        if (ums_alerts_kept || !(w = find_worker( id )))
         {
-            mark_alerted( id );
+            note_alert( id );
             continue;
         }
         ums_ending_begins( &ending, self, call );

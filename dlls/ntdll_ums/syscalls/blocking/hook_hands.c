@@ -49,7 +49,7 @@ static int waits_for_alert( const struct call_row *row )
 static int try_wait( struct ums_hand *h, const struct call_row *row, const struct ums_call *call,
                      uint64_t *args, uint64_t *ret )
 {
-    if (!waits_for_alert( row ) || ums_alert_was_given( atomic_load( &h->tid ) ))
+    if (!waits_for_alert( row ) || ke_alert_take( atomic_load( &h->tid ) ))
         return ums_wait_try( row, call, args, NULL, ret );
     ums_call_args( call, args );
     if (!ums_wait_is_poll( row, args )) return 0;
@@ -78,7 +78,7 @@ uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct u
     }
     ret = ums_pass_on( call, args );
     if (waits_for_alert( row ) && (ums_status)ret != STATUS_TIMEOUT)
-        ums_alert_was_given( atomic_load( &h->tid ) );     /* and was taken */
+        ke_alert_take( atomic_load( &h->tid ) );     /* and was taken */
     if (away) ums_hand_is_back( h );
     return ret;
 }

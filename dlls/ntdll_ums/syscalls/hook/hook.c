@@ -330,7 +330,7 @@ static uint64_t make_call( const struct call_row *row, struct ums_call *call, en
     struct ums_context *self = ke_current();
     uint64_t ret;
 
-    if (ums_waits_here && row->here && row->here( row, call, self, &ret )) return ret;
+    if (call_is_here( row ) && row->here( row, call, self, &ret )) return ret;
     return by_class( row, call, self, kind );
 }
 

@@ -16,6 +16,7 @@
 #include "syscalls/handles/handle_kinds.h"
 #include "syscalls/hook/native.h"
 #include "host/access.h"
+#include "core/wait.h"
 #include "private/nttypes.h"
 
 struct ums_context;
@@ -55,13 +56,16 @@ struct call_row
     int (*handler_if)( const struct ums_call *call );         /* only if it returns 1; NULL: always */
     const char *reason;
     int (*here)( const struct call_row *row, struct ums_call *call, struct ums_context *self,
-                 uint64_t *ret );               /* called if ums_waits_here, for workers; 1: *ret is
-                                                   the result, 0: go by the class */
+                 uint64_t *ret );               /* called if call_is_here; 1: *ret is the result, 0: go
+                                                   by the class */
     uint8_t makes;                              /* enum object_kind: on success the first argument
                                                    points at a handle of this kind */
     uint8_t closes;                             /* enum call_closes */
-    uint8_t here_for_all;                       /* `here` is called for all threads */
+    uint8_t here_flags;                         /* HERE_* */
 };
+
+#define HERE_FOR_ALL 1                          /* `here` is called for all threads, not for workers alone */
+#define HERE_ALERTS  2                          /* `here` is called if ums_alerts_kept, too, and then for all threads */
 
 enum call_closes
 {
@@ -73,6 +77,15 @@ enum call_closes
 
 /* A thread of this process has had a token of its own, or may have (hook_special.c). It stays set. */
 extern _Atomic uint32_t ums_impersonated;
+
+/* Threads that sleep in the shim take the host's alerts, so those of the program are kept (hook_alerts.c). Never together with
+   ums_waits_here. Written at start. */
+extern int ums_alerts_kept;
+
+static inline int call_is_here( const struct call_row *row )
+{
+    return row->here && (ums_waits_here || (ums_alerts_kept && (row->here_flags & HERE_ALERTS)));
+}
 
 extern const struct call_row ums_call_rows[];
 extern const unsigned int ums_call_row_count;
@@ -149,9 +162,6 @@ uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
 uint64_t ums_call_by_class( const struct call_row *row, struct ums_call *call,
                             struct ums_context *self );
 
-/* hook_alerts.c: may an alert be pending for this thread, which is a hand? If waits are made here, each
-   alert that was given since the last call of this says yes. */
-int ums_alert_was_given( uint32_t tid );
 /* hook_alerts.c, hook_keyed.c: values of call_row.here */
 int ums_here_wait_for_key( const struct call_row *row, struct ums_call *call,
                            struct ums_context *self, uint64_t *ret );

@@ -36,7 +36,8 @@ static int is_thunk( const unsigned char *code )
 
 uint8_t ums_hook_class( const struct call_row *row )
 {
-    if (row->handler || row->makes || (ums_waits_here && row->here_for_all)) return HOOK_ALL;
+    if (row->handler || row->makes || (call_is_here( row ) && (ums_alerts_kept || (row->here_flags & HERE_FOR_ALL))))
+        return HOOK_ALL;
     if (ums_recording && row->cls == CALL_WAIT) return HOOK_WORKERS | HOOK_SCHEDULERS;
     switch (row->cls)
     {

@@ -459,7 +459,7 @@ static void drop_quick_ones( void )
     {
         const struct call_row *row = &ums_call_rows[patches[i].row];
 
-        if (row->cls > CALL_QUICK || row->handler || (ums_waits_here && row->here))
+        if (row->cls > CALL_QUICK || row->handler || call_is_here( row ))
             patches[kept++] = patches[i];
     }
     patch_count = kept;
