@@ -12,7 +12,7 @@
 
 #include "private/nttypes.h"
 
-#define KE_PART_SIZE 104                        /* struct ke_own in host/ke_own.h */
+#define KE_PART_SIZE 88                         /* struct ke_own in host/ke_own.h */
 
 struct ums_context;
 struct ums_scheduler;
@@ -34,15 +34,6 @@ void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout );
 /* Wake one sleeper, or all. If the word's memory has another use by now, the wake-up is spurious;
    it never faults. */
 void ke_wake( _Atomic uint32_t *word, int all );
-
-/* The sleep of a thread in ke_wait, if the host has it on a list meanwhile: host/ke_win32.h says why. Only the host reads it. Zero for
-   a new thread. */
-struct ke_sleeper
-{
-    _Atomic uintptr_t asleep;                   /* the thread sleeps on this word in the host's code; or it has to end */
-    uint32_t exit_status;                       /* if it has to: its status */
-};
-#define KE_SLEEPER_AWAKE ((uintptr_t)0)
 
 /* monotonic, 100 ns */
 int64_t ke_clock( void );

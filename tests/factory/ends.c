@@ -25,22 +25,6 @@ void nobody_frees_a_hand_before_it_is_gone( void **state )
     finish( f );
 }
 
-/* One that is ended in its sleep leaves its mark behind. Whoever ended the next thread would tell that to end itself, and wait for it. */
-void a_slot_forgets_the_last_sleep( void **state )
-{
-    struct ums_factory *f = factory( 2, 0 );
-    struct ums_hand *a = hand( f ), *b;
-
-    (void)state;
-    atomic_store( &a->sleeper.asleep, (uintptr_t)&a->word );
-    ends( a );
-    b = hand( f );
-    assert_ptr_equal( b, a );
-    assert_int_equal( atomic_load( &b->sleeper.asleep ), KE_SLEEPER_AWAKE );
-    ends( b );
-    finish( f );
-}
-
 void a_hand_that_ends_takes_nothing_along( void **state )
 {
     struct ums_factory *f = factory( 1, 0 );

@@ -51,7 +51,6 @@
     X( who_is_about_to_sleep_is_told ) \
     X( a_hand_that_ends_takes_nothing_along ) \
     X( nobody_frees_a_hand_before_it_is_gone ) \
-    X( a_slot_forgets_the_last_sleep ) \
     X( an_ended_hand_on_the_stack_is_passed_over ) \
     X( who_tells_of_an_ended_hand_has_done_all_else ) \
     X( who_left_its_wait_leaves_its_packet ) \

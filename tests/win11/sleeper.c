@@ -1,6 +1,6 @@
 /*
- * Threads that sleep with RtlWaitOnAddress, and are told to end themselves: ke_win32.c, linked in here with
- * plain threads in the place of workers, and of threads of a factory. There is no other way to a thread that does not come to its end.
+ * Threads that sleep with RtlWaitOnAddress, and are told to end themselves: ke_win32.c and ke_sleeper.c, linked in here.
+ * There is no other way to a thread that does not come to its end, nor to two whose ids share a slot.
  *
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -13,6 +13,7 @@
 static int64_t patience = LONG_PATIENCE;        /* 100 ns; half a second for whoever does not come */
 
 #include "host/ke_win32.c"
+#include "host/ke_sleeper.c"
 #include "../inject/test.h"
 
 #define LIMIT  20000
@@ -20,7 +21,7 @@ static int64_t patience = LONG_PATIENCE;        /* 100 ns; half a second for who
 
 /* ---- what ke_win32.c calls ---- */
 
-uint32_t ums_tls_offset, ums_hand_offset;
+uint32_t ums_tls_offset;
 static LONG ends_itself = 1, came_to_end;
 
 const char *ke_find_linux( void )
@@ -75,19 +76,17 @@ void ums_end_native( uint32_t status )
 /* ---- the sleeper ---- */
 
 static struct ums_context context;
-static _Atomic uint32_t word;
+static _Atomic uint32_t word, other_word;
 static struct ums_context *volatile own_context = &context;     /* the compiler would make it an immediate */
-static struct ums_hand hand;
-static struct ums_hand *volatile own_hand = &hand;
-static int is_hand;
+static int is_plain;
+static DWORD id;
 static struct ke_sleeper *sleeper;
 static volatile LONG awake;
 
 static DWORD WINAPI sleeps( void *unused )
 {
     (void)unused;
-    if (is_hand) __writegsqword( ums_hand_offset, (uint64_t)own_hand );
-    else ke_set_current( own_context );
+    if (!is_plain) ke_set_current( own_context );
     while (!atomic_load( &word )) ke_wait( &word, 0, NULL );
     awake = 1;
     Sleep( INFINITE );
@@ -99,11 +98,11 @@ static HANDLE make_sleeper( void )
     HANDLE thread;
 
     memset( &context, 0, sizeof(context) );
-    memset( &hand, 0, sizeof(hand) );
-    sleeper = is_hand ? &hand.sleeper : &ke_own( &context )->sleeper;
     atomic_store( &word, 0 );
     awake = came_to_end = 0;
-    thread = CreateThread( NULL, 0, sleeps, NULL, 0, NULL );
+    thread = CreateThread( NULL, 0, sleeps, NULL, CREATE_SUSPENDED, &id );
+    sleeper = slot_of( id );
+    ResumeThread( thread );
     while (atomic_load( &sleeper->asleep ) != (uintptr_t)&word) SwitchToThread();
     return thread;
 }
@@ -124,7 +123,7 @@ static void check_ends( int suspensions )
     int i;
 
     for (i = 0; i < suspensions; i++) SuspendThread( thread );
-    ok( ke_end_sleeper( sleeper, thread, STATUS + suspensions ) == 1 &&
+    ok( ke_end_sleeper( id, thread, STATUS + suspensions ) == 1 &&
         WaitForSingleObject( thread, 0 ) == WAIT_OBJECT_0, "%d suspensions: it does not end", suspensions );
     ok( came_to_end == 1, "%d suspensions: it has ended %ld times", suspensions, came_to_end );
     ok( status_of( thread ) == (DWORD)(STATUS + suspensions), "%d suspensions: another status", suspensions );
@@ -138,11 +137,11 @@ static void check_stays( void )
     ends_itself = 0;
     SuspendThread( thread );
     patience = 5000000;
-    ok( !ke_end_sleeper( sleeper, thread, STATUS ), "it has ended" );
+    ok( !ke_end_sleeper( id, thread, STATUS ), "it has ended" );
     patience = LONG_PATIENCE;
     while (!came_to_end) SwitchToThread();
     ok( came_to_end == 1, "it was told to end %ld times", came_to_end );
-    ok( !ke_end_sleeper( sleeper, thread, STATUS ), "it can be told twice" );
+    ok( !ke_end_sleeper( id, thread, STATUS ), "it can be told twice" );
     TerminateThread( thread, 1 );
     ok( status_of( thread ) == 1, "another status" );
     ends_itself = 1;
@@ -155,18 +154,60 @@ static void check_awake( void )
     atomic_store( &word, 1 );
     ke_wake( &word, 1 );
     while (!awake) SwitchToThread();
-    ok( !ke_end_sleeper( sleeper, thread, STATUS ) && !came_to_end, "it was awake, and has ended" );
-    ok( atomic_load( &sleeper->asleep ) == KE_SLEEPER_AWAKE, "it was awake, and has to end" );
+    ok( !ke_end_sleeper( id, thread, STATUS ) && !came_to_end, "it was awake, and has ended" );
+    ok( atomic_load( &sleeper->asleep ) == AWAKE && !sleeper->tid, "it was awake, and has to end" );
     TerminateThread( thread, 1 );
     ok( status_of( thread ) == 1, "another status" );
+}
+
+/* Another process has ended the last thread with this id in its sleep. */
+static void check_left( void )
+{
+    HANDLE thread = make_sleeper();
+
+    TerminateThread( thread, 1 );
+    ok( status_of( thread ) == 1 && sleeper->tid == id, "it has not left its sleep behind" );
+    sleeper->tid = GetCurrentThreadId();
+    *slot_of( GetCurrentThreadId() ) = *sleeper;
+    ok( ke_sleep_begins( &other_word ) == slot_of( GetCurrentThreadId() ), "the next one sleeps without a slot" );
+    ok( atomic_load( &slot_of( GetCurrentThreadId() )->asleep ) == (uintptr_t)&other_word, "on another word" );
+    ke_sleep_ends( slot_of( GetCurrentThreadId() ) );
+    memset( sleeper, 0, sizeof(*sleeper) );
+}
+
+/* It has the slot, and does not sleep yet, or no more. */
+static void check_awake_with_slot( void )
+{
+    struct ke_sleeper *slot = slot_of( GetCurrentThreadId() );
+
+    slot->tid = GetCurrentThreadId();
+    patience = 0;
+    ok( !ke_end_sleeper( GetCurrentThreadId(), GetCurrentThread(), STATUS ), "it was awake, and has ended" );
+    ok( atomic_load( &slot->asleep ) == AWAKE, "it was awake, and has to end" );
+    patience = LONG_PATIENCE;
+    memset( slot, 0, sizeof(*slot) );
+}
+
+/* Whoever comes second must neither take the slot nor be told to end by somebody who means the first. */
+static void check_shared( void )
+{
+    struct ke_sleeper *slot = slot_of( GetCurrentThreadId() );
+    const DWORD other = GetCurrentThreadId() + 4 * SLEEPERS;
+
+    slot->tid = other;
+    slot->asleep = (uintptr_t)&other_word;
+    ok( !ke_sleep_begins( &word ) && slot->tid == other && slot->asleep == (uintptr_t)&other_word, "two have one slot" );
+    ok( !ke_end_sleeper( GetCurrentThreadId(), GetCurrentThread(), STATUS ), "another one sleeps" );
+    ok( slot->asleep == (uintptr_t)&other_word, "another one was told to end" );
+    ke_sleep_ends( NULL );
+    memset( slot, 0, sizeof(*slot) );
 }
 
 int main( void )
 {
     ums_tls_offset = 0x1480 + TlsAlloc() * 8;
-    ums_hand_offset = 0x1480 + TlsAlloc() * 8;
     ok( address_works(), "no RtlWaitOnAddress" );
-    for (is_hand = 0; is_hand < 2; is_hand++)
+    for (is_plain = 0; is_plain < 2; is_plain++)
     {
         check_ends( 0 );
         check_ends( 1 );
@@ -174,5 +215,8 @@ int main( void )
         check_stays();
         check_awake();
     }
+    check_awake_with_slot();
+    check_left();
+    check_shared();
     return test_end();
 }

@@ -84,7 +84,6 @@ struct ums_hand
     uint32_t guest;                             /* its thread was not made by the factory */
     uint32_t spins;                             /* how often it reads its word before it sleeps */
     _Atomic uint32_t gone;                      /* ended, and nobody uses it any more */
-    struct ke_sleeper sleeper;                  /* its thread's, if that is no worker and no scheduler */
     int64_t  seen_at;                           /* manager only: when it first had that word */
     uint32_t seen;                              /* manager only: the word at the last look */
     void *thread;                               /* manager only: a handle */

@@ -215,7 +215,6 @@ struct ums_hand *ums_hand_alloc( struct ums_factory *f, enum hand_state state )
     atomic_store( &h->entered, 0 );
     atomic_store( &h->gone, 0 );
     atomic_store( &h->changing, 0 );
-    atomic_store( &h->sleeper.asleep, KE_SLEEPER_AWAKE );   /* its last thread may have been ended in its sleep */
     h->held_up = 0;
     /* the call numbers continue, so a late comer from the slot's former use finds no match */
     atomic_store( &h->word, (atomic_load( &h->word ) & ~(HAND_STATE | HAND_LINKED | HAND_SUSPENDED)) | state );

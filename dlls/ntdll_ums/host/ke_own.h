@@ -27,7 +27,6 @@ struct ke_own
                                                    a signal later */
     _Atomic(struct linux_context *) in_call;    /* written by them: the frame of the handler in which
                                                    it stands still in the middle of a quick call */
-    struct ke_sleeper sleeper;
     /* ke_context.c: of registers that are kept for the end of a call (set, ums_core.h) */
     uintptr_t set_for;                          /* what the stack pointer is when that call has returned */
     void     *set;                              /* a page with the CONTEXT; stays with the slot */

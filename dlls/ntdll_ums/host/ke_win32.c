@@ -12,7 +12,6 @@
 #include <windows.h>
 #include <winternl.h>
 #include "core/ums_core.h"
-#include "factory/factory_host.h"
 #include "ke_own.h"
 #include "ke_win32.h"
 #include "syscalls/hook/native.h"
@@ -22,13 +21,7 @@
 #define FUTEX_WAKE_PRIVATE 129
 #define LINUX_EAGAIN       11
 
-#define HAS_TO_END       ((uintptr_t)1)         /* a value of asleep that is no address */
-#define MOMENT           500                    /* 100 ns: 50 us */
-#define SLEEPER_LOOK     10                     /* ms */
-#ifndef SLEEPER_PATIENCE
-#define SLEEPER_PATIENCE 100000000              /* 100 ns: a thread that has not ended itself by then
-                                                   is terminated where it is */
-#endif
+#define MOMENT 500                              /* 100 ns: 50 us */
 
 NTSTATUS NTAPI NtSetEvent( HANDLE, LONG * );
 NTSTATUS NTAPI NtDuplicateObject( HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG );
@@ -75,61 +68,23 @@ void ke_linux_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeo
                        timeout ? (uint64_t)&spec : 0 );
 }
 
-/* The thread was told to end. The thread that told it waits for its end and handles the context, so this
-   one must not use the context any more, and its call goes past the hook. */
-_Noreturn static void end_here( uint32_t status )
-{
-    ke_set_current( NULL );
-    for (;;) ums_end_native( status );
-}
-
-/* A worker may be a hand, too, and so may a scheduler: whoever terminates one looks at the context. */
-static struct ke_sleeper *own_sleeper( struct ums_context *self )
-{
-    struct ums_hand *h = self ? NULL : ums_hand_current();
-
-    return self ? &ke_own( self )->sleeper : h ? &h->sleeper : NULL;
-}
-
 /* RtlWaitOnAddress makes a system call, which the hook must ignore: the worker that parks here may be
    executed, and be RUNNING, before its thread sleeps. A worker that waits here for something else is not parked. */
 static void address_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )
 {
     struct ums_context *self = ke_current();
-    struct ke_sleeper *sleeper = own_sleeper( self );
+    struct ke_sleeper *sleeper;
     struct ums_inside inside = { 0 };
     LARGE_INTEGER rel;
 
     if (timeout) rel.QuadPart = -*timeout;
     if (self) inside = inside_sleep( &self->inside );
-    if (sleeper) atomic_store( &sleeper->asleep, (uintptr_t)word );
+    sleeper = ke_sleep_begins( word );
     ke_alerts_enter();
     wait_on_address( (const void *)word, &value, sizeof(value), timeout ? &rel : NULL );
     ke_alerts_leave();
-    if (sleeper && atomic_exchange( &sleeper->asleep, KE_SLEEPER_AWAKE ) == HAS_TO_END) end_here( sleeper->exit_status );
+    ke_sleep_ends( sleeper );
     if (self) inside_wake( &self->inside, inside );
-}
-
-/* Either the thread's exchange of asleep comes first: then it is awake, and is terminated where it is. Or
-   ours does: then it ends itself. It may not sleep yet, or may be suspended by another thread meanwhile.
-   So it is woken and resumed until it has ended. */
-int ke_end_sleeper( struct ke_sleeper *sleeper, void *thread, uint32_t status )
-{
-    uintptr_t word = atomic_load( &sleeper->asleep );
-    int64_t begin = ke_clock();
-    ULONG count;
-
-    if (!thread || word == KE_SLEEPER_AWAKE || word == HAS_TO_END) return 0;
-    sleeper->exit_status = status;
-    if (!atomic_compare_exchange_strong( &sleeper->asleep, &word, HAS_TO_END )) return 0;
-    do
-    {
-        while (!ums_resume_native( thread, &count ) && count > 1) ;
-        ke_wake( (_Atomic uint32_t *)word, 1 );
-        if (WaitForSingleObject( thread, SLEEPER_LOOK ) == WAIT_OBJECT_0) return 1;
-    }
-    while (ke_clock() - begin < SLEEPER_PATIENCE);
-    return 0;
 }
 
 void ke_wait( _Atomic uint32_t *word, uint32_t value, const int64_t *timeout )

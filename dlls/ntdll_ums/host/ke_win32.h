@@ -38,13 +38,14 @@ const char *ke_no_futex( void );                /* NULL, or why ke_wait is no fu
 extern const OBJECT_ATTRIBUTES ke_plain_object; /* for events of our own: never local */
 int ke_parks_outside( void );                   /* ke_wait makes no NT call */
 
-/* If ke_wait makes an NT call (RtlWaitOnAddress), a sleeping thread is on a list of the host's, with an
-   entry on its own stack. It must not be terminated there: the entry would stay, and would receive
-   wake-ups for the word. So this function tells it to end itself. thread: a handle with which it can be
-   waited for and resumed; it is resumed until it is not suspended any more. 1: it has ended, with this
-   status. 0: it does not sleep like this, or has not ended in time; it may run, unless it is suspended by
-   another thread. Enters the kernel. */
-int ke_end_sleeper( struct ke_sleeper *sleeper, void *thread, uint32_t status );
+/* ke_sleeper.c. Before and after RtlWaitOnAddress; ends does not return if the thread was told to end meanwhile. */
+struct ke_sleeper *ke_sleep_begins( _Atomic uint32_t *word );
+void ke_sleep_ends( struct ke_sleeper *sleeper );
+/* If the thread sleeps in RtlWaitOnAddress, tell it to end itself, because it must not be terminated there. It stands still, or is a
+   worker that is not executed. thread: a handle with which it can be waited for and resumed; it is resumed until it is not suspended
+   any more. 1: it has ended, with this status. 0: it does not sleep like this, or has not ended in time; it may run, unless it is
+   suspended by another thread. Enters the kernel. */
+int ke_end_sleeper( uint32_t tid, void *thread, uint32_t status );
 
 /* probe.c: NULL, or why workers cannot be carried here; with if_faster also why they should not be. Once,
    when the hook knows how to make calls and before anybody runs under UMS. */

@@ -50,8 +50,7 @@ static int kill_worker( struct ums_call *call, struct ums_context *target, uint3
     ums_wait_for_start( target, tid );
     if (!ums_hold_worker( self, target, tid, &hold )) return 0;
     ke_killed_here( target, 1 );
-    status = ke_end_sleeper( &ke_own( target )->sleeper, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS
-                                                                                                : native( call );
+    status = ke_end_sleeper( tid, hold.thread, (uint32_t)call->args[1] ) ? STATUS_SUCCESS : native( call );
     if (!status)
     {
         ke_thread_ended( target );
@@ -116,14 +115,11 @@ static int may_end_there( HANDLE thread, uint32_t tid, const CONTEXT *registers 
            is_hand_away( ums_hand_of_thread( tid ), registers );
 }
 
-/* It stands still where it may end. Its slot stays its own meanwhile: the manager frees it behind its thread's end, and nothing
-   of it is used here after that but its address. This waits for that end in the caller's turn: a thread that leaves its sleep to
+/* It stands still where it may end. This waits for that end in the caller's turn: a thread that leaves its sleep to
    end itself waits for no turn, and if it does not come to its end, it is ended where it is (ke_end_sleeper). */
 static NTSTATUS end_there( HANDLE thread, uint32_t tid, uint32_t exit )
 {
-    struct ums_hand *h = ums_hand_of_thread( tid );
-
-    return h && ke_end_sleeper( &h->sleeper, thread, exit ) ? STATUS_SUCCESS : ums_terminate_native( thread, exit );
+    return ke_end_sleeper( tid, thread, exit ) ? STATUS_SUCCESS : ums_terminate_native( thread, exit );
 }
 
 /* It stands still. 0: it must advance first, and is not suspended any more. A suspension for a moment would be

@@ -110,7 +110,7 @@ static NTSTATUS end_here( struct kill *k )
     NTSTATUS status = STATUS_SUCCESS;
 
     ke_killed_here( k->target, 1 );
-    if (!ke_end_sleeper( &ke_own( k->target )->sleeper, k->thread, exit )) status = ums_terminate_native( k->thread, exit );
+    if (!ke_end_sleeper( k->tid, k->thread, exit )) status = ums_terminate_native( k->thread, exit );
     if (!status) return status;
     ke_killed_here( k->target, 0 );
     go_on( k->s, k->thread );
