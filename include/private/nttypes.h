@@ -20,6 +20,9 @@ typedef int32_t ums_status;                     /* an NTSTATUS */
 #ifndef STATUS_ABANDONED_WAIT_0
 #define STATUS_ABANDONED_WAIT_0      ((ums_status)0x00000080)
 #endif
+#ifndef STATUS_ALERTED
+#define STATUS_ALERTED               ((ums_status)0x00000101)
+#endif
 #ifndef STATUS_TIMEOUT
 #define STATUS_TIMEOUT               ((ums_status)0x00000102)
 #endif

@@ -40,6 +40,11 @@ int ke_alert_take( uint32_t tid )
     return (atomic_fetch_and( mark_of( tid ), (uint8_t)~ALERT_GIVEN ) & ALERT_GIVEN) != 0;
 }
 
+int ke_alert_is_noted( uint32_t tid )
+{
+    return (atomic_load( mark_of( tid ) ) & ALERT_GIVEN) != 0;
+}
+
 /* Nobody is carried where this is used, so nobody else runs with the thread's id. If its registers are set while it sleeps, it never
    leaves: then the host's alerts are all it has, until it sleeps again. A new thread with the id of one that was ended in its sleep
    has the same, if another process has ended that one. */

@@ -89,9 +89,10 @@ void ke_unwind( const CONTEXT *registers, struct ke_unwound *out );
 void ke_fault_start( void );                    /* ke_fault.c; once */
 
 /* ke_alerts.c, for alerts by thread id. An alert of the program's is noted before the host's call is made; take: was one noted since the
-   last take? Any thread. Between enter and leave the calls about alerts that this thread makes are the shim's. */
+   last take? is_noted: the same, and it stays. Any thread. Between enter and leave the calls about alerts that this thread makes are the shim's. */
 void ke_alert_note( uint32_t tid );
 int ke_alert_take( uint32_t tid );
+int ke_alert_is_noted( uint32_t tid );
 void ke_alerts_enter( void );
 void ke_alerts_leave( void );
 int ke_alerts_are_ours( void );

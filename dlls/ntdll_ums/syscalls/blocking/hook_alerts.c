@@ -27,8 +27,6 @@
 #include "host/ke_win32.h"
 #include "record/record.h"
 
-#define STATUS_ALERTED ((ums_status)0x101)      /* as in ntstatus.h */
-
 #define FOREVER   INT64_MAX                     /* Wine treats it as no time-out */
 #define LONG_TIME 100000000000000000            /* 100 ns: 300 years */
 
@@ -142,7 +140,9 @@ static void take_from_host( const struct call_row *row, struct ums_call *call, s
 }
 
 /* The host's alert may be gone: a sleep for the shim takes it. So the note is the alert. It is made before the host is called, so
-   whoever finds none here is still to be woken there, or by an alert that the hook has not seen: one from before the hook. */
+   a thread that finds none, and does not sleep for the shim before it waits in the host, is woken there. One that does sleep, because
+   a call that it has left is found to be over only here (ums_call_is_nested), looks again behind that (ums_alert_was_kept). An alert
+   from before the hook has no note: the host's alone ends a wait as well. */
 static int wait_for_kept( const struct call_row *row, struct ums_call *call, struct ums_context *self, uint64_t *ret )
 {
     const uint32_t tid = ke_thread_id();
@@ -157,6 +157,12 @@ static int wait_for_kept( const struct call_row *row, struct ums_call *call, str
         if (ke_alert_take( tid )) *ret = STATUS_ALERTED;
     }
     return 1;
+}
+
+int ums_alert_was_kept( const struct call_row *row )
+{
+    return ums_alerts_kept && row->here == ums_here_wait_for_alert && !ke_alerts_are_ours() &&
+           ke_alert_is_noted( ke_thread_id() );
 }
 
 /* NtWaitForAlertByThreadId( address, timeout ). It is not alertable, so no APC can be missed. */

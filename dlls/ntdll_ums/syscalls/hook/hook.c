@@ -144,7 +144,7 @@ uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
 
     if (ums_wait_try( row, call, args, self, &ret )) return ret;
     blocked = ums_worker_block( self, 1 );      /* from here on the scheduler runs */
-    ret = call_inside( call, args, self );
+    ret = ums_alert_was_kept( row ) ? STATUS_ALERTED : call_inside( call, args, self );
     if (blocked) ums_worker_back( self );
     return ret;
 }

@@ -162,6 +162,9 @@ uint64_t ums_call_wait( const struct call_row *row, const struct ums_call *call,
 uint64_t ums_call_by_class( const struct call_row *row, struct ums_call *call,
                             struct ums_context *self );
 
+/* hook_alerts.c. Has the program given the alert that this call waits for? Asked behind the last sleep for the shim before the wait in
+   the host, which must not be made then: the host's alert may be gone. */
+int ums_alert_was_kept( const struct call_row *row );
 /* hook_alerts.c, hook_keyed.c: values of call_row.here */
 int ums_here_wait_for_key( const struct call_row *row, struct ums_call *call,
                            struct ums_context *self, uint64_t *ret );
