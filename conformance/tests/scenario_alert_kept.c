@@ -48,6 +48,7 @@ static void take( void )
 /* ---- a scheduler, which waits for its workers ---- */
 
 static HANDLE asked, answered;
+static volatile LONG blocks_before;
 
 static BOOL keep_one( struct kit_sched *sched, LONG reason, ULONG_PTR payload, PVOID param )
 {
@@ -61,24 +62,25 @@ static DWORD blocks_body( struct kit_worker *worker )
 {
     int i;
 
-    (void)worker;
     for (i = 0; i < ROUNDS; i++)
     {
+        blocks_before = worker->blocks;
         SetEvent( asked );
         WaitForSingleObject( answered, KIT_LIMIT );
     }
     return 0;
 }
 
-/* An answer takes a moment, so that the scheduler waits for it. No check depends on it. */
-static DWORD WINAPI answers( void *unused )
+/* When the worker was seen to wait. The scheduler waits as well then, or will soon: a moment more, on which no check depends. */
+static DWORD WINAPI answers( void *arg )
 {
+    struct kit_worker *worker = arg;
     int i;
 
-    (void)unused;
     for (i = 0; i < ROUNDS; i++)
     {
         WaitForSingleObject( asked, KIT_LIMIT );
+        kit_leaves( &worker->blocks, blocks_before );
         Sleep( 1 );
         SetEvent( answered );
     }
@@ -96,6 +98,7 @@ static void judge( LONG least )
 
 START_TEST( scenario_alert_kept_scheduler )
 {
+    struct kit_worker *worker;
     struct kit_sched *sched;
     HANDLE thread;
 
@@ -104,8 +107,9 @@ START_TEST( scenario_alert_kept_scheduler )
     answered = CreateEventW( NULL, FALSE, FALSE, NULL );
     sched = kit_add_sched( NULL );
     sched->on_upcall = keep_one;
-    kit_add_worker( sched->list, blocks_body, NULL );
-    thread = CreateThread( NULL, 0, answers, NULL, 0, NULL );
+    worker = kit_add_worker( sched->list, blocks_body, NULL );
+    if (!ok( worker != NULL, "no worker\n" )) return;
+    thread = CreateThread( NULL, 0, answers, worker, 0, NULL );
     kit_start();
     kit_finish();
     ok( !WaitForSingleObject( thread, KIT_LIMIT ), "not all answers were given\n" );
