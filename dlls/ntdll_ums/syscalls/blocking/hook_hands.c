@@ -76,7 +76,7 @@ uint64_t ums_hand_call( struct ums_hand *h, const struct call_row *row, struct u
         ums_call_args( call, args );
         away = ums_hand_enters( h );
     }
-    ret = ums_alert_was_kept( row ) ? STATUS_ALERTED : ums_pass_on( call, args );
+    ret = ums_pass_on( call, args );
     if (waits_for_alert( row ) && (ums_status)ret != STATUS_TIMEOUT)
         ke_alert_take( atomic_load( &h->tid ) );     /* and was taken */
     if (away) ums_hand_is_back( h );
