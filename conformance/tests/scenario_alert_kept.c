@@ -4,9 +4,9 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * NtAlertThreadByThreadId is not documented. Wine's locks and, as far as is known, those of Windows are built on it [seen: Wine's
- * source]. A thread has one alert at most, and only NtWaitForAlertByThreadId takes it [seen: plain Wine]. Waits of UMS are waits for
- * something else, whoever makes them.
+ * NtAlertThreadByThreadId is not documented. Wine's locks are built on it [seen: Wine's source], and those of Windows [guess]. A thread
+ * has one alert at most, and only NtWaitForAlertByThreadId takes it [seen: Wine's source]. Waits of UMS are waits for something else,
+ * whoever makes them.
  */
 #include "scenario_kit.h"
 #include "../umslib.h"

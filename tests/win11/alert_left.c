@@ -5,7 +5,7 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * No part of the suite: Windows may not let a program leave a window procedure so.
+ * No part of the suite: Windows may not let a program leave a window procedure so [guess].
  */
 #include "../linux/two_workers.h"
 

@@ -4,8 +4,8 @@
  * Copyright 2026 the UMS shim authors
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The host keeps one alert for each thread. It is the same one with which RtlWaitOnAddress wakes, so where ke_wait is that
- * function, a thread that sleeps for the shim takes what the program has pending for it. But each alert of the process comes
+ * The host keeps one alert for each thread. It is the same one with which RtlWaitOnAddress wakes [seen: Wine's source; of Windows
+ * guess], so where ke_wait is that function, a thread that sleeps for the shim takes what the program has pending for it. But each alert of the process comes
  * through the hook first, and is noted here. There the note is the alert, and the host's only ends the wait (hook_alerts.c).
  *
  * A mark has the id of its thread, and two ids share one if they are 4 * MARKS apart. Windows gives small ids first [guess],
@@ -46,8 +46,9 @@ int ke_alert_is_noted( uint32_t tid )
 }
 
 /* Nobody is carried where this is used, so nobody else runs with the thread's id. If its registers are set while it sleeps, it never
-   leaves: then the host's alerts are all it has, until it sleeps again. A new thread with the id of one that was ended in its sleep
-   has the same, if another process has ended that one. */
+   leaves: until it sleeps again, the alerts that it waits for are the host's, and those that it gives are not noted. A new thread with
+   the id of one that was ended in its sleep has the same, if another process has ended that one. Other threads change the other bit
+   of the mark at any time, so this one is set and cleared by one operation. */
 void ke_alerts_enter( void )
 {
     atomic_fetch_or( mark_of( ke_thread_id() ), ALERT_OURS );

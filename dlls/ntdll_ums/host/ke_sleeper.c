@@ -40,6 +40,8 @@ static struct ke_sleeper *slot_of( uint32_t tid )
     return &sleepers[tid / 4 % SLEEPERS];
 }
 
+/* Called before the host has the thread on its list, and ke_sleep_ends when it has it there no more. Whoever terminates the thread sees the
+   slot as another one's, or AWAKE, until asleep is stored, and terminates it where it is: it leaves nothing behind then. */
 struct ke_sleeper *ke_sleep_begins( _Atomic uint32_t *word )
 {
     const uint32_t tid = ke_thread_id();
