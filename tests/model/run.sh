@@ -1,9 +1,10 @@
 #!/bin/sh
-# run.sh holds|ends|fails MODEL DIRECTORY [-O1] [-DNAME[=VALUE]]...: spin tries out the model with these macros. -O1: it
+# run.sh holds|ends|"finds ERROR" MODEL DIRECTORY [-O1] [-DNAME[=VALUE]]...: spin tries out the model with these macros. -O1: it
 # takes so long that compiling well is worth it.
 #   holds   all states are seen, and none is an error
 #   ends    the same, and no run is endless (needs more time)
-#   fails   an error is found
+#   finds   this error is found: "stuck", no process can go on; or a part of what is asserted and does not hold, ":"
+#           marking its ends. Blanks and parentheses do not count.
 # DIRECTORY is made, and keeps pan's output (out) and, if there is an error, the way to it (ums.pml.trail). To read it:
 #   spin -t -p -g -k DIRECTORY/ums.pml.trail [-D...] MODEL
 #
@@ -56,6 +57,13 @@ if grep -qE 'max search depth too small|reached -DMEMLIM|out of memory' out; the
     exit 1
 fi
 case $want in
-fails) [ "${errors:-0}" -gt 0 ] || { echo "the mistake was not found"; exit 1; } ;;
+finds\ *)
+    [ "${errors:-0}" -gt 0 ] || { echo "the mistake was not found"; exit 1; }
+    found=:$(sed -n 's/ (at depth.*//; s/^pan:1: assertion violated//p; s/^pan:1: invalid end state$/stuck/p' out | tr -d ' ()'):
+    case $found in
+    *"$(echo "${want#finds }" | tr -d ' ()')"*) ;;
+    *) echo "the mistake is to give the error ${want#finds }"; exit 1 ;;
+    esac
+    ;;
 *)     [ "${errors:-1}" -eq 0 ] || exit 1 ;;
 esac
