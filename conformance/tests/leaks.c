@@ -180,6 +180,20 @@ START_TEST( leak_schedulers )
 /* ---- worker lives ---- */
 
 static int life_yields;
+static LONG first_apcs = -1;                    /* that are queued and have not run; -1: none are queued */
+
+static void CALLBACK first_apc( ULONG_PTR unused )
+{
+    (void)unused;
+    InterlockedDecrement( &first_apcs );
+}
+
+/* Before it begins. */
+static void queue_first_apc( HANDLE thread )
+{
+    if (QueueUserAPC( first_apc, thread, 0 )) InterlockedIncrement( &first_apcs );
+    else wrong++;
+}
 
 static void live( struct worker *worker )
 {
@@ -209,6 +223,7 @@ static void lives( int rounds )
                 wrong++;
                 break;
             }
+            else if (first_apcs >= 0) queue_first_apc( workers[i].thread );
         if (!(sched.expect = i)) return;
         sched_run( &sched );
         if (!sched.entered_ok || sched.bad || sched.failed || sched.timed_out) wrong++;
@@ -230,6 +245,17 @@ START_TEST( leak_workers )
     pCreateUmsCompletionList( &shared_list );
     life_yields = 3;
     check_flat( "worker lives", lives, rounds, 2 * SLACK );
+    ok( !wrong, "%ld lives did not end as they should\n", wrong );
+    pDeleteUmsCompletionList( shared_list );
+}
+
+/* The same, each worker begins with an APC. */
+START_TEST( leak_first_apcs )
+{
+    pCreateUmsCompletionList( &shared_list );
+    first_apcs = 0;
+    check_flat( "worker lives that begin with an APC", lives, umstest_many_lives(), 2 * SLACK );
+    unverified ok( !first_apcs, "%ld APCs did not run\n", first_apcs );
     ok( !wrong, "%ld lives did not end as they should\n", wrong );
     pDeleteUmsCompletionList( shared_list );
 }

@@ -107,3 +107,34 @@ START_TEST( scenario_foreign_scheduler_registers )
         ok( foreign_spun == 0x2222222222222222 + 0x5555555555555555 + FOREIGN_OTHERS,
             "5: its registers came to %#llx\n", (ULONGLONG)foreign_spun );
 }
+
+/* The upper half of ymm9 is in halves[0] while it computes, and comes to halves[1]. */
+static ULONG64 halves[2][2] = { { 0x1122334455667788, 0x99aabbccddeeff00 }, { 0, 0 } };
+
+static DWORD halves_body( struct kit_worker *worker )
+{
+    kit_yield( worker, NULL );
+    __asm__ volatile( "vinsertf128 $1,(%0),%%ymm9,%%ymm9\n"
+                      "1:\tlock incl (%2)\n"
+                      "\tcmpq $0,8(%3)\n"
+                      "\tjne 1b\n"
+                      "\tvextractf128 $1,%%ymm9,(%1)\n"
+                      "\tvzeroupper\n"
+                      : : "r" (halves[0]), "r" (halves[1]), "r" (&foreign_steps), "r" (foreign_magic) : "xmm9", "memory", "cc" );
+    return 0;
+}
+
+START_TEST( scenario_foreign_scheduler_upper_halves )
+{
+    DWORD64 (WINAPI *features)( void ) = (void *)GetProcAddress( GetModuleHandleA( "kernel32.dll" ), "GetEnabledXStateFeatures" );
+
+    if (!features || !(features() & 4))         /* XSTATE_MASK_AVX */
+    {
+        skip( "no AVX here\n" );
+        return;
+    }
+    terminate_scheduler( halves_body, FALSE );
+    if (foreign_runner)
+        ok( halves[1][0] == halves[0][0] && halves[1][1] == halves[0][1], "5: its upper half is %llx %llx\n", halves[1][0],
+            halves[1][1] );
+}

@@ -18,13 +18,14 @@ static int rounds( void )
 }
 
 static CONDITION_VARIABLE variable;
+static void (WINAPI *wake)( CONDITION_VARIABLE * );     /* one waiter, or all; there is none */
 static volatile LONG steps[2], waking, disturbances, stop, rounds_left, refused, not_set, spurious;
 
 static void wake_nobody( int i )
 {
     int k;
 
-    for (k = 0; k < WAKES; k++) WakeConditionVariable( &variable );
+    for (k = 0; k < WAKES; k++) wake( &variable );
     InterlockedIncrement( &steps[i] );
 }
 
@@ -51,7 +52,7 @@ static DWORD disturbed_body( struct kit_worker *worker )
         do kit_yield( worker, NULL ); while (steps[1] == other && !stop);
         seen = disturbances;                    /* before it says so: the disturber counts up only then */
         InterlockedExchange( &waking, 1 );
-        while (disturbances == seen && !stop) WakeConditionVariable( &variable );
+        while (disturbances == seen && !stop) wake( &variable );
         InterlockedExchange( &waking, 0 );      /* before the step that the disturber waits for */
         InterlockedIncrement( &steps[0] );
     }
@@ -100,12 +101,13 @@ static BOOL disturb_once( void (*disturb)( HANDLE thread ), HANDLE thread )
 }
 
 /* Two workers of one scheduler wake nobody all the time. In each round the first one runs, is disturbed, and then both go on. */
-static void disturb_waking( void (*disturb)( HANDLE thread ) )
+static void disturb_waking( void (WINAPI *which)( CONDITION_VARIABLE * ), void (*disturb)( HANDLE thread ) )
 {
     struct kit_worker *worker;
     struct kit_sched *sched;
     int i, stands = 0;
 
+    wake = which;
     if (!kit_open()) return;
     sched = kit_add_sched( NULL );
     worker = kit_add_worker( sched->list, disturbed_body, NULL );
@@ -124,12 +126,17 @@ static void disturb_waking( void (*disturb)( HANDLE thread ) )
 
 START_TEST( scenario_suspend_waking )
 {
-    disturb_waking( suspend_and_resume );
+    disturb_waking( WakeConditionVariable, suspend_and_resume );
+}
+
+START_TEST( scenario_suspend_waking_all )
+{
+    disturb_waking( WakeAllConditionVariable, suspend_and_resume );
 }
 
 START_TEST( scenario_suspend_waking_set )
 {
-    disturb_waking( clear_breakpoints );
+    disturb_waking( WakeConditionVariable, clear_breakpoints );
 }
 
 /* ---- by a worker, which lets another one run before it resumes the thread ---- */
@@ -168,6 +175,7 @@ START_TEST( scenario_suspend_waking_thread )
 {
     struct kit_sched *sched;
 
+    wake = WakeConditionVariable;
     if (!kit_open()) return;
     sched = kit_add_sched( NULL );
     kit_add_worker( sched->list, waking_body, (void *)0 );
@@ -184,6 +192,7 @@ START_TEST( scenario_suspend_waking_scheduler )
 {
     struct kit_sched *sched, *other;
 
+    wake = WakeConditionVariable;
     if (!kit_open()) return;
     sched = kit_add_sched( NULL );
     other = kit_add_sched( NULL );

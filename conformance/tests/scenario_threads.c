@@ -61,6 +61,16 @@ static void finish( void )
 
 static volatile LONG self_round, self_wrong;
 
+/* Without the right nothing happens [doc: SuspendThread]. */
+static void fail_to_suspend_self( void )
+{
+    HANDLE weak = NULL;
+
+    DuplicateHandle( GetCurrentProcess(), GetCurrentThread(), GetCurrentProcess(), &weak, THREAD_QUERY_INFORMATION, FALSE, 0 );
+    if (SuspendThread( weak ) != (DWORD)-1 || GetLastError() != ERROR_ACCESS_DENIED) self_wrong++;
+    CloseHandle( weak );
+}
+
 static DWORD suspend_self_body( struct kit_worker *worker )
 {
     int i;
@@ -68,6 +78,7 @@ static DWORD suspend_self_body( struct kit_worker *worker )
     for (i = 1; i <= SELF_STOPS; i++)
     {
         kit_yield( worker, NULL );
+        fail_to_suspend_self();
         self_round = i;
         if (SuspendThread( i & 1 ? GetCurrentThread() : target->thread ) != 0) self_wrong++;
         if (GetCurrentThreadId() != worker->id) self_wrong++;
@@ -101,6 +112,39 @@ START_TEST( scenario_thread_suspend_self )
     ok( !early, "5: it went on %d times before it was resumed\n", early );
     ok( !self_wrong, "%ld calls gave a wrong result\n", self_wrong );
     ok( !starved, "B10: the other worker got no turn %d times\n", starved );
+}
+
+/* ---- its process, with a handle that may not end it ---- */
+
+static volatile LONG end_refused, stays_worker, end_yields;
+
+static void fail_to_end_process( void )
+{
+    HANDLE weak = NULL;
+
+    DuplicateHandle( GetCurrentProcess(), GetCurrentProcess(), GetCurrentProcess(), &weak, PROCESS_QUERY_INFORMATION, FALSE, 0 );
+    SetLastError( 0 );
+    end_refused = !TerminateProcess( weak, 0x999 ) && GetLastError() == ERROR_ACCESS_DENIED;
+    CloseHandle( weak );
+}
+
+static DWORD end_process_body( struct kit_worker *worker )
+{
+    kit_yield( worker, NULL );
+    fail_to_end_process();
+    stays_worker = pGetCurrentUmsThread() == worker->context;
+    for (end_yields = 0; end_yields < 3 && kit_yield( worker, NULL ); end_yields++) ;
+    return 0;
+}
+
+/* Nothing happens without PROCESS_TERMINATE [doc: TerminateProcess]. */
+START_TEST( scenario_thread_end_process_denied )
+{
+    if (!start( end_process_body )) return;
+    ok( !WaitForSingleObject( target->thread, KIT_LIMIT ), "it does not end\n" );
+    finish();
+    ok( end_refused, "TerminateProcess did not fail as it should\n" );
+    ok( stays_worker && end_yields == 3, "5: a worker still: %ld, it yielded %ld times\n", stays_worker, end_yields );
 }
 
 static BOOL self_context_ret;

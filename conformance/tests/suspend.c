@@ -385,7 +385,7 @@ static enum sched_action leave_blocked( struct sched *sched, UMS_SCHEDULER_REASO
     return SCHED_LEAVE;
 }
 
-/* needs the right [doc: SuspendThread], wherever the worker is */
+/* needs the right [doc: SuspendThread, ResumeThread], wherever the worker is */
 static void check_no_right( struct worker *worker )
 {
     HANDLE limited = NULL;
@@ -398,6 +398,13 @@ static void check_no_right( struct worker *worker )
     ok( count == (DWORD)-1 && GetLastError() == ERROR_ACCESS_DENIED, "5 without the right: %ld, error %lu\n", count,
         GetLastError() );
     ok( context_is_suspended( worker->context ) == 0, "5 suspended without the right\n" );
+    ok( !SuspendThread( worker->thread ), "SuspendThread: error %lu\n", GetLastError() );
+    SetLastError( POISON );
+    count = ResumeThread( limited );
+    ok( count == (DWORD)-1 && GetLastError() == ERROR_ACCESS_DENIED, "5 resumed without the right: %ld, error %lu\n", count,
+        GetLastError() );
+    count = ResumeThread( worker->thread );
+    ok( count == 1, "5 after a refused ResumeThread: previous count %ld, expected 1\n", count );
     CloseHandle( limited );
 }
 
